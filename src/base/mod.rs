@@ -1,0 +1,17 @@
+//! The words that every layer speaks: status and error, data types, shapes, slots, log lines.
+//!
+//! Nothing here knows C, an engine, or an object of the library.
+
+mod desc;
+mod dims;
+mod dtype;
+mod error;
+pub mod log;
+mod slot;
+
+pub use desc::Desc;
+pub use dims::{Dims, MAX_RANK};
+pub use dtype::Dtype;
+pub(crate) use error::fail;
+pub use error::{Error, Result, Status};
+pub use slot::{DimNames, Quantization, Side, Slot, SlotFlags, SlotInfo};

@@ -1,0 +1,183 @@
+//! The engines behind one set of traits, and the list of them.
+//!
+//! A new engine is one folder here and one line in [`ALL`]. Nothing above this module asks which engine it talks to:
+//! what differs is told by [`Facts`] and [`Plan`].
+
+mod find;
+mod onnxruntime;
+mod tflite;
+
+use std::ffi::{CStr, c_void};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::base::{Desc, Dims, Result, Slot, SlotFlags, SlotInfo};
+use crate::memory::HostRange;
+
+/// Every engine of this build, in the order in which they are asked whether they know a model.
+pub static ALL: &[&dyn Runtime] = &[&tflite::Tflite, &onnxruntime::OnnxRuntime];
+
+/// The engine with this number in the ABI.
+pub fn by_id(id: i32) -> Option<&'static dyn Runtime> {
+    ALL.iter().copied().find(|runtime| runtime.id() == id)
+}
+
+/// An engine: a library that is found once and then stays.
+pub trait Runtime: Sync {
+    /// Its number in the ABI.
+    fn id(&self) -> i32;
+
+    /// Its name for people.
+    fn name(&self) -> &'static str;
+
+    /// Whether these bytes look like a model of this engine. Needs no library; looks at content, never at a file name.
+    fn recognises(&self, model: &[u8]) -> bool;
+
+    /// Loads the library from `path`, or by the search order when `None`. Does nothing when it is loaded from there
+    /// already; a failure leaves everything as it was, and the next call tries again.
+    fn load(&self, path: Option<&Path>) -> Result<()>;
+
+    /// What is known of the library, without loading it.
+    fn info(&self) -> RuntimeInfo;
+
+    /// Whether this engine has an option of this name (`tflite.xnnpack`). Needs no library.
+    fn has_option(&self, key: &str) -> bool;
+
+    /// Reads a model, loading the library first if need be. Damage that the engine's parser or our checks find is
+    /// `MODEL_INVALID`. Plans nothing.
+    fn open(&self, source: Arc<ModelSource>) -> Result<Box<dyn EngineModel>>;
+}
+
+/// State of an engine's library. Texts live as long as the process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RuntimeInfo {
+    pub available: bool,
+    pub version: Option<&'static CStr>,
+    pub path: Option<&'static CStr>,
+    /// Why it is not available.
+    pub reason: Option<&'static CStr>,
+}
+
+/// Where a model is read from. The bytes neither move nor change as long as this lives.
+pub struct ModelSource {
+    pub bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
+    /// The file, when the engine may open it by itself (external data is found next to it). `None` when the engine has to
+    /// use exactly `bytes`, as for a model in memory or one whose hash was checked.
+    pub path: Option<PathBuf>,
+}
+
+impl ModelSource {
+    pub fn bytes(&self) -> &[u8] {
+        (*self.bytes).as_ref()
+    }
+}
+
+/// A parsed model; immutable, shared by its contexts.
+pub trait EngineModel: Send + Sync {
+    /// The slots as the model declares them; -1 where a dimension is open.
+    fn inputs(&self) -> &[SlotInfo];
+    fn outputs(&self) -> &[SlotInfo];
+
+    /// A new execution state. Plans nothing. Unknown or bad option values are `INVALID_ARGUMENT`.
+    fn new_context(&self, options: &EngineOptions) -> Result<Box<dyn EngineContext>>;
+}
+
+/// Options of a context, of the engine at hand only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EngineOptions {
+    /// Threads that compute, the caller's included; at least 1.
+    pub threads: u32,
+    /// Key and value, in the order given, each key known to `has_option`.
+    pub settings: Vec<(String, String)>,
+}
+
+/// What an engine asks of the memory that it is given; the same for all slots of a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    pub alignment: Alignment,
+    /// Bytes past the end of an input that the engine may read.
+    pub input_slack: usize,
+    pub rebind: Rebind,
+}
+
+/// What an address must be a multiple of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alignment {
+    Bytes(usize),
+    /// The natural alignment of the element type.
+    Element,
+}
+
+/// What a new address for a bound slot costs. The numbers are part of the ABI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Rebind {
+    Free = 0,
+    Replan = 1,
+}
+
+/// What is known once shapes are settled: one entry for each slot, in slot order.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    pub inputs: Vec<PlannedSlot>,
+    pub outputs: Vec<PlannedSlot>,
+}
+
+/// A slot after planning.
+#[derive(Clone, Debug)]
+pub struct PlannedSlot {
+    /// -1 where only the run will tell (outputs).
+    pub desc: Desc,
+    pub flags: SlotFlags,
+    /// An earlier slot, or an input, that is the same tensor inside the engine. Only that one is ever attached.
+    pub twin: Option<Slot>,
+    /// Why no host memory can take the place of the engine's, if so: the value can only be viewed or copied.
+    pub fixed: Option<&'static CStr>,
+}
+
+/// An execution state of a model. One thread at a time uses it.
+pub trait EngineContext: Send {
+    fn facts(&self) -> Facts;
+
+    /// Settles the shapes of all inputs (all dimensions known) and plans. Nothing is attached when it is called, and
+    /// nothing after it. When it fails, the last plan that worked is in force again.
+    fn plan(&mut self, inputs: &[Dims]) -> Result<Plan>;
+
+    /// Puts `memory` in the place of the engine's own for a slot that is neither `fixed` nor a twin. The caller has checked
+    /// type, size, alignment and slack. `desc` is known in full: for an output whose plan has a -1 it is a promise, and a
+    /// run that computes another shape fails with `SHAPE_MISMATCH`.
+    ///
+    /// The engine uses the memory only inside `run`, and until `detach`, another `attach` of the slot, or drop.
+    fn attach(&mut self, slot: Slot, memory: HostRange, desc: &Desc, stay: Stay) -> Result<()>;
+
+    /// Takes the memory of a slot away; afterwards the engine holds no address of it that it will ever use.
+    /// An output computes into the engine's own memory again; an input has to be attached before the next run.
+    fn detach(&mut self, slot: Slot);
+
+    /// Runs on the calling thread. All inputs are attached (twins excepted). Never writes an input.
+    fn run(&mut self) -> Result<()>;
+
+    /// The value of an output after a successful run: what is attached, or the engine's memory, good until the next call
+    /// that is not `engine_address`.
+    fn output(&mut self, slot: Slot) -> Result<OutputView>;
+
+    /// The address that the engine itself gives for the tensor of a slot; null where there is none.
+    fn engine_address(&mut self, slot: Slot) -> *const c_void;
+}
+
+/// How long attached memory is meant to stay, so that an engine can prepare what pays only with repetition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stay {
+    /// A binding: for many runs.
+    Sticky,
+    /// A loan: detached right after the next run.
+    OneRun,
+}
+
+/// An output where the engine left it.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputView {
+    /// Read-only.
+    pub memory: HostRange,
+    pub desc: Desc,
+}
