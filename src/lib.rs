@@ -4,5 +4,8 @@
 //! only in that direction. `docs/architecture.md` has the picture.
 
 pub mod base;
+pub mod core;
+mod handle;
 pub mod memory;
 pub mod runtime;
+mod sync;

@@ -19,6 +19,9 @@ pub struct Dims {
 impl Dims {
     pub const SCALAR: Dims = Dims { rank: 0, dims: [0; MAX_RANK] };
 
+    /// A pattern that every shape matches.
+    pub const ANY: Dims = Dims { rank: u8::MAX, dims: [-1; MAX_RANK] };
+
     /// A shape; every negative dimension becomes -1.
     pub fn new(dims: &[i64]) -> Result<Dims> {
         if dims.len() > MAX_RANK {
@@ -32,15 +35,16 @@ impl Dims {
     }
 
     pub fn as_slice(&self) -> &[i64] {
-        &self.dims[..self.rank as usize]
+        &self.dims[..self.rank()]
     }
 
     pub fn as_mut_slice(&mut self) -> &mut [i64] {
-        &mut self.dims[..self.rank as usize]
+        let rank = self.rank();
+        &mut self.dims[..rank]
     }
 
     pub fn rank(&self) -> usize {
-        self.rank as usize
+        (self.rank as usize).min(MAX_RANK)
     }
 
     /// Whether every dimension is known.
@@ -63,6 +67,9 @@ impl Dims {
 
     /// Whether `self` is this pattern with its unknown dimensions filled in.
     pub fn matches(&self, pattern: &Dims) -> bool {
+        if *pattern == Dims::ANY {
+            return true;
+        }
         self.rank == pattern.rank
             && self.as_slice().iter().zip(pattern.as_slice()).all(|(dim, wanted)| *wanted < 0 || dim == wanted)
     }

@@ -6,6 +6,7 @@ mod desc;
 mod dims;
 mod dtype;
 mod error;
+mod kind;
 pub mod log;
 mod slot;
 
@@ -14,4 +15,5 @@ pub use dims::{Dims, MAX_RANK};
 pub use dtype::Dtype;
 pub(crate) use error::fail;
 pub use error::{Error, Result, Status};
+pub use kind::Kind;
 pub use slot::{DimNames, Quantization, Side, Slot, SlotFlags, SlotInfo};

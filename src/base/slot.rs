@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::desc::Desc;
+use super::dims::Dims;
 
 /// Which side of a model a slot is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +75,10 @@ pub type DimNames = Vec<String>;
 #[derive(Clone, Debug)]
 pub struct SlotInfo {
     pub name: String,
+    /// -1 where the model leaves a dimension open.
     pub desc: Desc,
+    /// The shape that a new context starts with; -1 where the model gives none.
+    pub initial: Dims,
     pub flags: SlotFlags,
     pub dim_names: DimNames,
     pub quantization: Quantization,

@@ -57,6 +57,12 @@ impl Buffer {
     }
 }
 
+impl AsRef<[u8]> for Buffer {
+    fn as_ref(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
 impl Drop for Buffer {
     fn drop(&mut self) {
         // SAFETY: allocated with this layout in `zeroed`, freed once.

@@ -1,0 +1,131 @@
+//! Sticky bindings: a tensor stays at a slot until it is unbound, replaced, or the context goes.
+
+use std::sync::Arc;
+
+use super::{Attached, Context, CopyPolicy};
+use crate::base::{Desc, Result, Side, Slot, fail};
+use crate::core::Tensor;
+use crate::memory::{Access, HostRange};
+
+/// A tensor that a slot let go. Dropping it may run the host's release callback, so the caller does that once it holds the
+/// context no more.
+#[must_use]
+pub struct Displaced {
+    _tensor: Option<Arc<Tensor>>,
+}
+
+impl Context {
+    /// Binds `tensor` to `slot`. Whatever can be judged without the other slots is judged here; the rest by the run.
+    pub fn bind(&mut self, slot: Slot, tensor: Arc<Tensor>) -> Result<Displaced> {
+        let position = self.position(slot)?;
+        self.check_desc(slot, tensor.desc(), tensor.range().size())?;
+        self.check_access(slot, tensor.range().access())?;
+        if self.copy_policy == CopyPolicy::Never {
+            self.check_alignment(slot, &tensor.range())?;
+            self.check_slack(slot, &tensor.range())?;
+        }
+        Ok(self.replace(position, Some(tensor)))
+    }
+
+    /// Ends a binding; without one nothing happens.
+    pub fn unbind(&mut self, slot: Slot) -> Result<Displaced> {
+        let position = self.position(slot)?;
+        Ok(self.replace(position, None))
+    }
+
+    fn replace(&mut self, position: usize, tensor: Option<Arc<Tensor>>) -> Displaced {
+        if self.slots[position].attached == Attached::Binding {
+            self.detach(position);
+        }
+        self.settled = false;
+        self.viewable = false;
+        Displaced { _tensor: std::mem::replace(&mut self.slots[position].binding, tensor) }
+    }
+
+    /// Type and shape against the slot: the type always, the shape as far as it is fixed by the model or a resize.
+    pub(super) fn check_desc(&self, slot: Slot, desc: &Desc, size: usize) -> Result<()> {
+        let info = self.model.slot(slot)?;
+        if desc.dtype != info.desc.dtype {
+            let wanted = self.wanted_desc(slot);
+            return fail!(
+                DtypeMismatch,
+                "{} is {wanted}{}, but the memory given is {desc} ({size} bytes): convert it, or describe it as what it is",
+                self.model.label(slot),
+                wanted.byte_size().map(|bytes| format!(" ({bytes} bytes)")).unwrap_or_default()
+            );
+        }
+        let wanted = self.pattern(slot);
+        if !desc.dims.matches(&wanted) {
+            let advice = if desc.dims.matches(&info.desc.dims) {
+                "call zb_context_resize_input with the new shape first"
+            } else if wanted.is_known() {
+                "the shape is fixed by the model"
+            } else {
+                "only dimensions given as -1 can be chosen"
+            };
+            return fail!(
+                ShapeMismatch,
+                "{} is {}{wanted}, but the memory given is {desc}: {advice}",
+                self.model.label(slot),
+                info.desc.dtype
+            );
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_access(&self, slot: Slot, access: Access) -> Result<()> {
+        if slot.side == Side::Output && access == Access::ReadOnly {
+            return fail!(
+                ReadOnly,
+                "{} is written by the run, but the tensor was made by zb_tensor_wrap_const: bind writable memory",
+                self.model.label(slot)
+            );
+        }
+        Ok(())
+    }
+
+    /// The address against what the engine asks for. Empty memory is never looked at.
+    pub(super) fn check_alignment(&self, slot: Slot, range: &HostRange) -> Result<()> {
+        let alignment = self.alignment_of(slot);
+        let address = range.data() as usize;
+        if range.size() == 0 || address.is_multiple_of(alignment) {
+            return Ok(());
+        }
+        fail!(
+            Misaligned,
+            "{} is at {address:#x}, which is {} bytes past a multiple of {alignment}, but {} needs a multiple of {alignment}: align it, use zb_tensor_alloc_for, or allow copies",
+            self.model.label(slot),
+            address % alignment,
+            self.model.runtime().name()
+        )
+    }
+
+    /// The bytes behind an input that the engine may read too. They only matter where they could lie on another page, since
+    /// reading on in a page that holds the input cannot fault.
+    pub(super) fn check_slack(&self, slot: Slot, range: &HostRange) -> Result<()> {
+        let slack = self.facts.input_slack;
+        if slot.side == Side::Output || slack == 0 || range.size() == 0 {
+            return Ok(());
+        }
+        let needed = range.size().saturating_add(slack);
+        if range.capacity() >= needed || bytes_left_in_page(range) >= slack {
+            return Ok(());
+        }
+        fail!(
+            BufferTooSmall,
+            "{} of {} bytes ends {} bytes before the end of a page and its capacity is {}, but {} may read {slack} bytes past an input: give a capacity of at least {needed}, or allow copies",
+            self.model.label(slot),
+            range.size(),
+            bytes_left_in_page(range),
+            range.capacity(),
+            self.model.runtime().name()
+        )
+    }
+}
+
+/// Bytes between the end of the range and the end of the page that holds its last byte.
+fn bytes_left_in_page(range: &HostRange) -> usize {
+    let page = crate::memory::page_size();
+    let end = (range.data() as usize).wrapping_add(range.size());
+    (page - end % page) % page
+}

@@ -1,0 +1,168 @@
+//! Contexts: one execution state of a model, with what is bound to it.
+//!
+//! Each file holds one step of a run: `shapes` settles dimensions and plans, `route` decides how the memory of a slot meets
+//! the engine's, `settle` checks the whole set and hands it to the engine, `run` runs it, `report` tells about it.
+
+mod binding;
+mod loan;
+mod report;
+mod route;
+mod run;
+mod settle;
+mod shapes;
+mod view;
+
+use std::sync::Arc;
+
+use super::count::Counted;
+use super::model::Model;
+use super::options::Setting;
+use super::tensor::Tensor;
+use crate::base::{Dims, Kind, Result, Side, Slot};
+use crate::memory::Buffer;
+use crate::runtime::{EngineContext, Facts, Plan};
+
+pub use loan::Loan;
+pub use report::{Path, Report, Stats};
+pub use shapes::{Requirements, SlotFacts};
+
+use report::LastRun;
+use route::Route;
+use run::Use;
+
+/// Whether a run may copy where it cannot do without.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CopyPolicy {
+    #[default]
+    Never,
+    Allow,
+}
+
+/// How to make a context.
+#[derive(Clone, Debug, Default)]
+pub struct ContextOptions {
+    /// At least 1.
+    pub threads: u32,
+    pub copy_policy: CopyPolicy,
+    /// Fill `last_run_ns`.
+    pub profile: bool,
+    pub settings: Vec<Setting>,
+}
+
+/// One execution state of a model. Used by one thread at a time.
+pub struct Context {
+    // dropped first: it may hold addresses of what follows
+    engine: Box<dyn EngineContext>,
+    facts: Facts,
+    copy_policy: CopyPolicy,
+    profile: bool,
+    /// Inputs, then outputs.
+    slots: Vec<SlotState>,
+    inputs: usize,
+    /// The shape that the host asked for, for each input.
+    resized: Vec<Option<Dims>>,
+    /// `resized` when planning last worked.
+    good_resized: Vec<Option<Dims>>,
+    /// Input shapes of `plan`.
+    planned_dims: Vec<Dims>,
+    plan: Option<Plan>,
+    /// Everything below is checked, attached and unchanged: a run needs nothing but the engine.
+    settled: bool,
+    /// Tensors that a settled run uses.
+    uses: Vec<Use>,
+    /// Some route of the run copies.
+    copies: bool,
+    /// The outputs of the last run can be viewed.
+    viewable: bool,
+    /// `SlotState::last` tells of the settled run already.
+    remembered: bool,
+    /// The engine was started at least once.
+    has_run: bool,
+    stats: Stats,
+    model: Arc<Model>,
+    _counted: Counted,
+}
+
+/// A slot: what the host wants there and what the engine has.
+#[derive(Default)]
+struct SlotState {
+    binding: Option<Arc<Tensor>>,
+    /// Only inside a call.
+    loan: Option<Loan>,
+    /// What the host had asked for before the loan gave the input another shape.
+    resized_before_loan: Option<Option<Dims>>,
+    attached: Attached,
+    /// Memory of our own where the host's cannot be used directly.
+    staging: Option<Buffer>,
+    /// How the coming run meets the memory.
+    route: Route,
+    last: LastRun,
+    /// The memory of the last run was a loan.
+    last_lent: bool,
+}
+
+/// What the engine was given for a slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Attached {
+    #[default]
+    Nothing,
+    Binding,
+    Loan,
+    Staging,
+}
+
+impl Context {
+    /// A context of `model`; plans nothing.
+    pub fn new(model: Arc<Model>, options: &ContextOptions) -> Result<Context> {
+        let engine = model.new_engine_context(options)?;
+        let inputs = model.slots(Side::Input).len();
+        let outputs = model.slots(Side::Output).len();
+        Ok(Context {
+            facts: engine.facts(),
+            engine,
+            copy_policy: options.copy_policy,
+            profile: options.profile,
+            slots: (0..inputs + outputs).map(|_| SlotState::default()).collect(),
+            inputs,
+            resized: vec![None; inputs],
+            good_resized: vec![None; inputs],
+            planned_dims: Vec::with_capacity(inputs),
+            plan: None,
+            settled: false,
+            uses: Vec::with_capacity(inputs + outputs),
+            copies: false,
+            viewable: false,
+            remembered: false,
+            has_run: false,
+            stats: Stats::default(),
+            model,
+            _counted: Counted::new(Kind::Context),
+        })
+    }
+
+    pub fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    /// Position of a slot in `slots`; an index out of range is `INVALID_ARGUMENT`.
+    fn position(&self, slot: Slot) -> Result<usize> {
+        self.model.slot(slot)?;
+        Ok(self.position_of(slot))
+    }
+
+    /// The same for a slot that is known to exist.
+    fn position_of(&self, slot: Slot) -> usize {
+        match slot.side {
+            Side::Input => slot.index,
+            Side::Output => self.inputs + slot.index,
+        }
+    }
+
+    fn slot_at(&self, position: usize) -> Slot {
+        if position < self.inputs { Slot::input(position) } else { Slot::output(position - self.inputs) }
+    }
+
+    fn label(&self, position: usize) -> String {
+        self.model.label(self.slot_at(position))
+    }
+}

@@ -1,0 +1,97 @@
+//! What the last run did with the memory, and counters.
+
+use std::ffi::CStr;
+
+use super::Context;
+use super::route::Route;
+use crate::base::{Result, Slot};
+
+/// How the memory of a slot was used. The numbers are part of the ABI.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Path {
+    /// The host gave no memory, or there was no run.
+    #[default]
+    Unbound = 0,
+    /// The engine worked on the host's memory.
+    Direct = 1,
+    /// Bytes were copied.
+    Staged = 2,
+}
+
+/// The proof of what happened to a slot in the last run. Addresses are numbers to compare, never to be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    pub path: Path,
+    pub bytes_copied: u64,
+    pub host_address: usize,
+    pub engine_address: usize,
+    /// Why bytes were copied.
+    pub reason: Option<&'static CStr>,
+}
+
+/// Counters of a context since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Runs that succeeded.
+    pub runs: u64,
+    /// By zerobind, on the way in and out.
+    pub bytes_copied: u64,
+    /// Times that a slot of the engine was given another address.
+    pub rebinds: u64,
+    /// Memory that zerobind allocated for runs.
+    pub allocations: u64,
+    /// Time of the last run in the engine; 0 unless profiling is on.
+    pub last_run_ns: u64,
+}
+
+/// A slot in the last run that the engine started.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LastRun {
+    pub route: Route,
+    /// Asked of the engine late: when the report is, or when the slot is about to be given other memory.
+    engine_address: Option<usize>,
+}
+
+impl LastRun {
+    pub fn new(route: Route) -> LastRun {
+        LastRun { route, engine_address: None }
+    }
+}
+
+impl Context {
+    /// What the last run that the engine started did with the memory of a slot.
+    pub fn report(&mut self, slot: Slot) -> Result<Report> {
+        let position = self.position(slot)?;
+        if !self.has_run {
+            return Ok(Report::default());
+        }
+        self.note_engine_address(position);
+        let last = self.slots[position].last;
+        let (path, bytes_copied, reason) = match last.route {
+            Route::Engine => (Path::Unbound, 0, None),
+            Route::Direct { .. } | Route::Shared { .. } => (Path::Direct, 0, None),
+            Route::Staged { memory, reason, .. } => (Path::Staged, memory.size() as u64, Some(reason)),
+        };
+        Ok(Report {
+            path,
+            bytes_copied,
+            host_address: last.route.memory().map_or(0, |memory| memory.data() as usize),
+            engine_address: last.engine_address.unwrap_or(0),
+            reason,
+        })
+    }
+
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Keeps the address that the engine has for a slot in the last run, while it still has it.
+    pub(super) fn note_engine_address(&mut self, position: usize) {
+        if self.has_run && self.slots[position].last.engine_address.is_none() {
+            let owner = self.owner_of(self.slot_at(position));
+            let address = self.engine.engine_address(owner) as usize;
+            self.slots[position].last.engine_address = Some(address);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! How the memory of one slot meets the engine's.
+
+use std::ffi::CStr;
+
+use super::{Context, CopyPolicy};
+use crate::base::{Desc, Error, Result, Side, Slot, Status, fail};
+use crate::memory::HostRange;
+
+/// The way of one slot in a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Route {
+    /// No memory of the host: the engine's own is used.
+    #[default]
+    Engine,
+    /// The engine works on the host's memory.
+    Direct { memory: HostRange, desc: Desc },
+    /// The same engine tensor as another slot, at the same address: that slot's attachment serves both.
+    Shared { memory: HostRange, with: Slot },
+    /// The engine works on our memory or its own; the host's is copied into it before the run, or from it after.
+    Staged { memory: HostRange, desc: Desc, reason: &'static CStr },
+}
+
+impl Route {
+    /// The host's memory, if there is any.
+    pub fn memory(&self) -> Option<&HostRange> {
+        match self {
+            Route::Engine => None,
+            Route::Direct { memory, .. } | Route::Shared { memory, .. } | Route::Staged { memory, .. } => Some(memory),
+        }
+    }
+}
+
+impl Context {
+    /// Judges the memory of one slot: a loan before a binding, by itself; overlap is judged by the run.
+    pub(super) fn route(&self, position: usize) -> Result<Route> {
+        let slot = self.slot_at(position);
+        match (self.effective(position), slot.side) {
+            (None, Side::Input) => self.missing_input(position),
+            (None, Side::Output) => Ok(Route::Engine),
+            (Some((memory, desc)), Side::Input) => self.route_input(slot, memory, desc),
+            (Some((memory, desc)), Side::Output) => self.route_output(slot, memory, desc),
+        }
+    }
+
+    /// Memory and desc that a run would use for a slot.
+    pub(super) fn effective(&self, position: usize) -> Option<(HostRange, Option<Desc>)> {
+        let state = &self.slots[position];
+        let lent = state.loan.as_ref().map(|loan| (loan.range, loan.desc));
+        lent.or_else(|| state.binding.as_ref().map(|tensor| (tensor.range(), Some(*tensor.desc()))))
+    }
+
+    fn missing_input(&self, position: usize) -> Result<Route> {
+        fail!(
+            Unbound,
+            "{} has no memory: bind a tensor to it or lend it a buffer in zb_infer_with (a loan ends with its call)",
+            self.label(position)
+        )
+    }
+
+    fn route_input(&self, slot: Slot, memory: HostRange, desc: Option<Desc>) -> Result<Route> {
+        let desc = self.checked_desc(slot, desc, memory.size())?;
+        let needed = needed_bytes(&desc)?;
+        if memory.size() != needed {
+            return fail!(
+                ShapeMismatch,
+                "{} of {desc} is {needed} bytes, but the size given is {}: give the exact size, and put what lies behind it into capacity",
+                self.model.label(slot),
+                memory.size()
+            );
+        }
+        if let Some(reason) = self.planned(slot).and_then(|planned| planned.fixed) {
+            return fail!(Unsupported, "{} cannot be given: {}", self.model.label(slot), reason.to_string_lossy());
+        }
+        self.direct_or_staged(slot, memory, desc)
+    }
+
+    fn route_output(&self, slot: Slot, memory: HostRange, desc: Option<Desc>) -> Result<Route> {
+        let desc = self.checked_desc(slot, desc, memory.size())?;
+        let needed = needed_bytes(&desc)?;
+        if memory.size() < needed {
+            return fail!(
+                BufferTooSmall,
+                "{} of {desc} needs {needed} bytes, but the buffer has {}",
+                self.model.label(slot),
+                memory.size()
+            );
+        }
+        // slack is for inputs; an output's range is what the run writes
+        let memory = memory.prefix(needed);
+        let planned = self.planned(slot);
+        if let Some(twin) = planned.and_then(|planned| planned.twin) {
+            return self.route_twin(slot, twin, memory, desc);
+        }
+        if let Some(reason) = planned.and_then(|planned| planned.fixed) {
+            return self.stage(slot, memory, desc, Error::new(Status::CopyRequired, ""), reason);
+        }
+        self.direct_or_staged(slot, memory, desc)
+    }
+
+    /// An output that is the same engine tensor as another slot: direct at the same address, otherwise a copy.
+    fn route_twin(&self, slot: Slot, twin: Slot, memory: HostRange, desc: Desc) -> Result<Route> {
+        let other = self.effective(self.position_of(twin));
+        if other.is_some_and(|(other, _)| other.data() == memory.data()) {
+            return Ok(Route::Shared { memory, with: twin });
+        }
+        let reason = match twin.side {
+            Side::Input => c"the model passes an input through to this output",
+            Side::Output => c"the model lists one tensor as two outputs",
+        };
+        self.stage(slot, memory, desc, Error::new(Status::CopyRequired, ""), reason)
+    }
+
+    fn direct_or_staged(&self, slot: Slot, memory: HostRange, desc: Desc) -> Result<Route> {
+        if let Err(refusal) = self.check_alignment(slot, &memory) {
+            return self.stage(slot, memory, desc, refusal, c"the address is not aligned as the engine needs it");
+        }
+        if let Err(refusal) = self.check_slack(slot, &memory) {
+            return self.stage(
+                slot,
+                memory,
+                desc,
+                refusal,
+                c"the engine may read past the end of the input's last page",
+            );
+        }
+        Ok(Route::Direct { memory, desc })
+    }
+
+    /// A copy, if copies are allowed; otherwise `refusal`, or `COPY_REQUIRED` with the reason when it has no text.
+    fn stage(&self, slot: Slot, memory: HostRange, desc: Desc, refusal: Error, reason: &'static CStr) -> Result<Route> {
+        if self.copy_policy == CopyPolicy::Allow {
+            return Ok(Route::Staged { memory, desc, reason });
+        }
+        if !refusal.text.is_empty() {
+            return Err(refusal);
+        }
+        fail!(
+            CopyRequired,
+            "{} cannot be written in place ({}): leave it unbound and use zb_context_output_view, or allow copies",
+            self.model.label(slot),
+            reason.to_string_lossy()
+        )
+    }
+
+    /// The desc that the memory is used as, once it was checked against the slot.
+    fn checked_desc(&self, slot: Slot, given: Option<Desc>, size: usize) -> Result<Desc> {
+        let desc = match given {
+            Some(desc) => desc,
+            None => self.wanted_desc(slot),
+        };
+        self.check_desc(slot, &desc, size)?;
+        if !desc.dims.is_known() {
+            return fail!(
+                CopyRequired,
+                "{} is {desc}: give memory for it a desc with the shape that you expect, or leave it unbound and use zb_context_output_view",
+                self.model.label(slot)
+            );
+        }
+        Ok(desc)
+    }
+}
+
+fn needed_bytes(desc: &Desc) -> Result<usize> {
+    let size = desc.byte_size()?;
+    usize::try_from(size)
+        .or_else(|_| fail!(ShapeMismatch, "{desc} is {size} bytes, more than this machine can address"))
+}

@@ -1,0 +1,124 @@
+//! Checking the whole set of memory for a run, and handing it to the engine.
+
+use super::route::Route;
+use super::{Attached, Context};
+use crate::base::{Result, Side, Slot, fail};
+use crate::memory::{Buffer, HostRange};
+use crate::runtime::Stay;
+
+impl Context {
+    /// Makes everything ready for `engine.run`: shapes, checks, attachments. Writes no memory of the host.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        self.prepare()?;
+        self.viewable = false;
+        self.remembered = false;
+        let mut lent = false;
+        self.copies = false;
+        for position in 0..self.slots.len() {
+            let route = self.route(position)?;
+            lent |= self.slots[position].loan.is_some();
+            self.copies |= matches!(route, Route::Staged { .. });
+            self.slots[position].route = route;
+        }
+        self.check_overlap()?;
+        for position in 0..self.slots.len() {
+            self.attach(position)?;
+        }
+        self.collect_uses();
+        self.settled = !lent;
+        Ok(())
+    }
+
+    /// An output must not share a byte with any other slot: the engines compute wrong results without a word.
+    fn check_overlap(&self) -> Result<()> {
+        for output in self.inputs..self.slots.len() {
+            let Some(memory) = self.slots[output].route.memory() else { continue };
+            // each pair of outputs once
+            for other in 0..output {
+                let Some(taken) = self.slots[other].route.memory() else { continue };
+                if memory.overlaps(taken) && !self.may_share(output, other) {
+                    return self.overlap(output, memory, other, taken);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn overlap(&self, output: usize, memory: &HostRange, other: usize, taken: &HostRange) -> Result<()> {
+        let start = memory.data() as usize;
+        let other_start = taken.data() as usize;
+        fail!(
+            Aliased,
+            "{} at {start:#x} ({} bytes) overlaps {} at {other_start:#x} ({} bytes): give each its own memory",
+            self.label(output),
+            memory.size(),
+            self.label(other),
+            taken.size()
+        )
+    }
+
+    /// Whether two slots are one tensor for the model, at one address.
+    fn may_share(&self, output: usize, other: usize) -> bool {
+        let root = |position: usize| {
+            let slot = self.slot_at(position);
+            self.planned(slot).and_then(|planned| planned.twin).unwrap_or(slot)
+        };
+        let address = |position: usize| self.slots[position].route.memory().map(HostRange::data);
+        root(output) == root(other) && address(output) == address(other)
+    }
+
+    /// Gives the engine what the slot's route needs, unless it has it already.
+    fn attach(&mut self, position: usize) -> Result<()> {
+        let slot = self.slot_at(position);
+        match self.slots[position].route {
+            Route::Direct { memory, desc } => {
+                let wanted = if self.slots[position].loan.is_some() { Attached::Loan } else { Attached::Binding };
+                if self.slots[position].attached == wanted {
+                    return Ok(());
+                }
+                self.note_engine_address(position);
+                let stay = if wanted == Attached::Loan { Stay::OneRun } else { Stay::Sticky };
+                self.engine.attach(slot, memory, &desc, stay)?;
+                self.now_attached(position, wanted);
+            }
+            Route::Staged { memory, desc, .. } if slot.side == Side::Input => {
+                let staging = self.staging_for(position, memory.size())?;
+                if self.slots[position].attached != Attached::Staging {
+                    self.note_engine_address(position);
+                    self.engine.attach(slot, staging, &desc, Stay::Sticky)?;
+                    self.now_attached(position, Attached::Staging);
+                }
+            }
+            // the engine uses its own memory, or that of the twin
+            Route::Engine | Route::Shared { .. } | Route::Staged { .. } => {
+                if self.slots[position].attached != Attached::Nothing {
+                    self.detach(position);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn now_attached(&mut self, position: usize, what: Attached) {
+        self.slots[position].attached = what;
+        self.stats.rebinds += 1;
+    }
+
+    /// Memory of our own for a staged input, made once for a plan.
+    fn staging_for(&mut self, position: usize, size: usize) -> Result<HostRange> {
+        if let Some(buffer) = &self.slots[position].staging {
+            return Ok(buffer.range());
+        }
+        let alignment = self.alignment_of(self.slot_at(position)).max(64);
+        let buffer = Buffer::zeroed(size, alignment)?;
+        self.stats.allocations += 1;
+        let range = buffer.range();
+        self.slots[position].staging = Some(buffer);
+        Ok(range)
+    }
+
+    /// The slot whose attachment holds the value of `slot`.
+    pub(super) fn owner_of(&self, slot: Slot) -> Slot {
+        self.planned(slot).and_then(|planned| planned.twin).unwrap_or(slot)
+    }
+}

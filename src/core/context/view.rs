@@ -1,0 +1,69 @@
+//! Reading outputs where the run left them.
+
+use super::Context;
+use super::route::Route;
+use crate::base::{Desc, Result, Side, Slot, fail};
+use crate::runtime::OutputView;
+
+impl Context {
+    /// An output of the last run, in place. Ends with the next call that runs, binds, resizes or destroys.
+    pub fn output_view(&mut self, slot: Slot) -> Result<OutputView> {
+        let position = self.position(slot)?;
+        let label = || self.label(position);
+        if slot.side == Side::Input {
+            return fail!(InvalidArgument, "{} is not an output: only outputs can be viewed", label());
+        }
+        if !self.viewable {
+            return fail!(
+                Unbound,
+                "{} has no value: a view lasts from a successful run to the next run, bind, unbind or resize",
+                label()
+            );
+        }
+        if self.slots[position].last_lent && !matches!(self.slots[position].last.route, Route::Engine) {
+            return fail!(
+                Unbound,
+                "{} was written into memory lent for one call, which zerobind does not know any more: read it there",
+                label()
+            );
+        }
+        match self.slots[position].last.route {
+            Route::Direct { memory, desc } | Route::Staged { memory, desc, .. } => Ok(OutputView { memory, desc }),
+            Route::Engine | Route::Shared { .. } => self.value_of(position),
+        }
+    }
+
+    /// An output as the engine has it.
+    pub(super) fn value_of(&mut self, position: usize) -> Result<OutputView> {
+        let owner = self.owner_of(self.slot_at(position));
+        if owner.side == Side::Output {
+            return self.engine.output(owner);
+        }
+        // an input passed through: the engine's tensor is whatever memory the input has
+        let input = self.position_of(owner);
+        match self.slots[input].route {
+            Route::Direct { memory, desc } | Route::Staged { memory, desc, .. } if !self.slots[input].last_lent => {
+                Ok(OutputView { memory, desc })
+            }
+            _ => fail!(
+                Unbound,
+                "{} is {} passed through, whose memory was lent for one call: read it there",
+                self.label(position),
+                self.label(input)
+            ),
+        }
+    }
+
+    /// The shape that the last run computed for an output, where planning did not know it.
+    pub(super) fn computed_desc(&mut self, slot: Slot) -> Option<Desc> {
+        let known = self.planned(slot)?.desc.dims.is_known();
+        if slot.side == Side::Input || known || !self.viewable {
+            return None;
+        }
+        let position = self.position_of(slot);
+        match self.slots[position].last.route {
+            Route::Direct { desc, .. } | Route::Staged { desc, .. } => Some(desc),
+            Route::Engine | Route::Shared { .. } => self.value_of(position).ok().map(|view| view.desc),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Tensors: typed, shaped memory that outlives its handle as long as a binding needs it.
+
+use std::sync::Arc;
+
+use super::count::Counted;
+use super::release::Release;
+use super::usage::Usage;
+use crate::base::{Desc, Kind, Result, fail};
+use crate::memory::{Buffer, HostRange};
+
+/// The largest alignment that an allocation may ask for: a huge page.
+const MAX_ALIGNMENT: usize = 1 << 21;
+
+/// Enough for every engine and for a cache line.
+const DEFAULT_ALIGNMENT: usize = 64;
+
+/// A typed view of memory. Immutable but for the memory's bytes and the state of who uses it.
+pub struct Tensor {
+    desc: Desc,
+    range: HostRange,
+    usage: Usage,
+    // in this order: the object is gone from the count before the host is told that its memory is free
+    _counted: Counted,
+    _memory: Memory,
+}
+
+/// Never read: kept to be dropped with the tensor.
+#[allow(dead_code)]
+enum Memory {
+    Host(Release),
+    Owned(Buffer),
+}
+
+impl Tensor {
+    /// Checks that `size` bytes are what `desc` needs. Apart from [`Tensor::wrap`] so that a caller can check before
+    /// ownership of the memory passes.
+    pub fn check(desc: &Desc, size: usize) -> Result<()> {
+        let needed = known_size(desc)?;
+        if needed != size {
+            return fail!(
+                ShapeMismatch,
+                "a tensor of {desc} is {needed} bytes, but size is {size}: give the exact size, and put what lies behind it into capacity"
+            );
+        }
+        Ok(())
+    }
+
+    /// A tensor on memory of the host that passed [`Tensor::check`]. `release` is dropped with the tensor.
+    pub fn wrap(desc: Desc, range: HostRange, release: Release) -> Arc<Tensor> {
+        Arc::new(Tensor {
+            desc,
+            range,
+            usage: Usage::new(),
+            _counted: Counted::new(Kind::Tensor),
+            _memory: Memory::Host(release),
+        })
+    }
+
+    /// A tensor on zeroed memory of our own; `alignment` 0 means 64.
+    pub fn alloc(desc: Desc, alignment: usize) -> Result<Arc<Tensor>> {
+        let alignment = if alignment == 0 { DEFAULT_ALIGNMENT } else { alignment };
+        if !alignment.is_power_of_two() || alignment > MAX_ALIGNMENT {
+            return fail!(
+                InvalidArgument,
+                "alignment {alignment}: give 0 (for {DEFAULT_ALIGNMENT}) or a power of two up to {MAX_ALIGNMENT}"
+            );
+        }
+        let buffer = Buffer::zeroed(known_size(&desc)?, alignment)?;
+        Ok(Arc::new(Tensor {
+            desc,
+            range: buffer.range(),
+            usage: Usage::new(),
+            _counted: Counted::new(Kind::Tensor),
+            _memory: Memory::Owned(buffer),
+        }))
+    }
+
+    pub fn desc(&self) -> &Desc {
+        &self.desc
+    }
+
+    pub fn range(&self) -> HostRange {
+        self.range
+    }
+
+    pub(super) fn usage(&self) -> &Usage {
+        &self.usage
+    }
+}
+
+/// Bytes of a tensor whose own shape has to be known.
+fn known_size(desc: &Desc) -> Result<usize> {
+    if !desc.dims.is_known() {
+        return fail!(
+            ShapeMismatch,
+            "{desc}: a tensor's own shape has to be known; leave an output whose shape only the run tells unbound and read it by zb_context_output_view"
+        );
+    }
+    let size = desc.byte_size()?;
+    match usize::try_from(size) {
+        Ok(size) if isize::try_from(size).is_ok() => Ok(size),
+        _ => fail!(ShapeMismatch, "{desc} is {size} bytes, more than this machine can address"),
+    }
+}

@@ -1,0 +1,102 @@
+use super::Access::{Read, Write};
+use super::{Access, Usage, end_all, hold, start_all};
+use proptest::prelude::*;
+use std::panic::catch_unwind;
+
+#[test]
+fn many_read_or_one_writes() {
+    let usage = Usage::new();
+    assert!(usage.try_read() && usage.try_read());
+    assert!(!usage.try_write());
+    usage.end_read();
+    assert!(!usage.try_write());
+    usage.end_read();
+    assert!(usage.try_write());
+    assert!(!usage.try_write() && !usage.try_read());
+    usage.end_write();
+    assert!(usage.try_read());
+}
+
+#[test]
+fn one_refusal_gives_everything_back() {
+    let [input, busy, output] = [(); 3].map(|()| Usage::new());
+    assert!(busy.try_write());
+    let slots = [(&input, Read), (&output, Write), (&busy, Read)];
+    assert_eq!(start_all(&slots), Err(2));
+    assert!(input.try_write() && output.try_write());
+}
+
+#[test]
+fn one_tensor_may_be_read_twice() {
+    let usage = Usage::new();
+    let slots = [(&usage, Read), (&usage, Read)];
+    let held = hold(&slots).unwrap();
+    assert!(usage.try_read());
+    usage.end_read();
+    drop(held);
+    assert!(usage.try_write());
+}
+
+#[test]
+fn reading_and_writing_one_tensor_is_refused() {
+    let usage = Usage::new();
+    assert_eq!(start_all(&[(&usage, Read), (&usage, Write)]), Err(1));
+    assert_eq!(start_all(&[(&usage, Write), (&usage, Read)]), Err(1));
+    assert!(usage.try_write());
+}
+
+#[test]
+fn empty_slots_are_skipped() {
+    let usage = Usage::new();
+    let slots = [None, Some((&usage, Write)), None];
+    let held = hold(&slots).unwrap();
+    assert!(!usage.try_read());
+    drop(held);
+    assert!(usage.try_read());
+}
+
+#[test]
+fn a_panic_ends_what_is_held() {
+    let usage = Usage::new();
+    let result = catch_unwind(|| {
+        let slots = [(&usage, Write)];
+        let _held = hold(&slots).unwrap();
+        panic!("on purpose");
+    });
+    assert!(result.is_err() && usage.try_write());
+}
+
+fn uses() -> impl Strategy<Value = Vec<(usize, Access)>> {
+    let access = prop_oneof![3 => Just(Read), 1 => Just(Write)];
+    prop::collection::vec((0..4_usize, access), 0..5)
+}
+
+/// The first use that conflicts with what is in use already, among `before` or earlier in `wanted`.
+fn first_conflict(before: &[(usize, Access)], wanted: &[(usize, Access)]) -> Option<usize> {
+    (0..wanted.len()).find(|&n| {
+        let (tensor, access) = wanted[n];
+        let mut earlier = before.iter().chain(&wanted[..n]);
+        earlier.any(|&(other, how)| other == tensor && (how, access) != (Read, Read))
+    })
+}
+
+proptest! {
+    #[test]
+    fn all_or_nothing(runs in prop::collection::vec(uses(), 0..6)) {
+        let tensors = [(); 4].map(|()| Usage::new());
+        let bind = |uses: &[(usize, Access)]| {
+            let bound = uses.iter().map(|&(tensor, access)| (&tensors[tensor], access));
+            bound.collect::<Vec<_>>()
+        };
+        let mut running = Vec::new();
+        for run in runs {
+            let conflict = first_conflict(&running, &run);
+            prop_assert_eq!(start_all(&bind(&run)).err(), conflict);
+            if conflict.is_none() {
+                running.extend(run);
+            }
+        }
+        end_all(&bind(&running));
+        prop_assert!(tensors.iter().all(Usage::try_write));
+    }
+}

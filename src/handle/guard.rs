@@ -1,0 +1,119 @@
+//! Proof of access to a slot, for as long as it lives.
+//!
+//! In each guard the lease comes last: fields are dropped in order, and access must end before the slot is left.
+
+use super::Table;
+use super::layout::Layout;
+use super::slot::Slot;
+use super::word;
+use crate::sync::{ConstPtr, MutPtr, Ordering};
+use std::mem::MaybeUninit;
+use std::ops::{Deref, DerefMut};
+
+/// A share in a slot's word: one pin, RUN or SHORT. Whoever gives back the last one of a dead slot clears it.
+pub(super) struct Lease<'a, S, X, L: Layout> {
+    table: &'a Table<S, X, L>,
+    slot: &'a Slot<S, X>,
+    index: u32,
+    share: u64,
+    unwinding: bool,
+}
+
+impl<'a, S, X, L: Layout> Lease<'a, S, X, L> {
+    /// The share must have been added to the word already.
+    #[inline]
+    pub(super) fn new(table: &'a Table<S, X, L>, slot: &'a Slot<S, X>, index: u32, share: u64) -> Self {
+        let unwinding = std::thread::panicking();
+        Self { table, slot, index, share, unwinding }
+    }
+}
+
+impl<S, X, L: Layout> Drop for Lease<'_, S, X, L> {
+    #[inline]
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.unwinding {
+            self.slot.word.fetch_or(word::POISONED, Ordering::Relaxed);
+        }
+        // Release: what was done inside comes before the next one's entry, or before the value's end.
+        // A subtraction, because it gives back the old value in one instruction, which clearing a bit does not.
+        let before = self.slot.word.fetch_sub(self.share, Ordering::Release);
+        if word::is_dead_and_unused(before - self.share) {
+            // SAFETY: this took the word to "dead and unused", which makes this thread the owner of the slot.
+            unsafe { self.table.clear(self.index, self.slot) };
+        }
+    }
+}
+
+/// Shared access to the shared part of a slot. The value lives at least as long.
+pub struct Pinned<'a, S, X, L: Layout> {
+    shared: ConstPtr<MaybeUninit<S>>,
+    _lease: Lease<'a, S, X, L>,
+}
+
+impl<'a, S, X, L: Layout> Pinned<'a, S, X, L> {
+    /// # Safety
+    /// The lease is for a slot that holds a value.
+    #[inline]
+    pub(super) unsafe fn new(lease: Lease<'a, S, X, L>) -> Self {
+        let shared = lease.slot.shared();
+        Self { shared, _lease: lease }
+    }
+}
+
+impl<S, X, L: Layout> Deref for Pinned<'_, S, X, L> {
+    type Target = S;
+
+    #[inline]
+    fn deref(&self) -> &S {
+        // SAFETY: the lease keeps the value in its slot, and nobody gets exclusive access to the shared part.
+        unsafe { self.shared.deref().assume_init_ref() }
+    }
+}
+
+/// Exclusive access to the state of a slot, and shared access to its shared part.
+pub struct Entered<'a, S, X, L: Layout> {
+    shared: ConstPtr<MaybeUninit<S>>,
+    state: MutPtr<MaybeUninit<X>>,
+    _lease: Lease<'a, S, X, L>,
+}
+
+impl<'a, S, X, L: Layout> Entered<'a, S, X, L> {
+    /// # Safety
+    /// The lease is RUN or SHORT of a slot that holds a value.
+    #[inline]
+    pub(super) unsafe fn new(lease: Lease<'a, S, X, L>) -> Self {
+        let (shared, state) = (lease.slot.shared(), lease.slot.state());
+        Self { shared, state, _lease: lease }
+    }
+
+    #[inline]
+    pub fn shared(&self) -> &S {
+        // SAFETY: the lease keeps the value in its slot, and nobody gets exclusive access to the shared part.
+        unsafe { self.shared.deref().assume_init_ref() }
+    }
+
+    /// Both parts at once.
+    #[inline]
+    pub fn parts(&mut self) -> (&S, &mut X) {
+        // SAFETY: as in `shared` and `deref_mut`; the parts are two separate cells.
+        unsafe { (self.shared.deref().assume_init_ref(), self.state.deref().assume_init_mut()) }
+    }
+}
+
+impl<S, X, L: Layout> Deref for Entered<'_, S, X, L> {
+    type Target = X;
+
+    #[inline]
+    fn deref(&self) -> &X {
+        // SAFETY: RUN and SHORT exclude each other, so this guard has the only access to the state.
+        unsafe { self.state.deref().assume_init_ref() }
+    }
+}
+
+impl<S, X, L: Layout> DerefMut for Entered<'_, S, X, L> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut X {
+        // SAFETY: RUN and SHORT exclude each other, so this guard has the only access to the state.
+        unsafe { self.state.deref().assume_init_mut() }
+    }
+}

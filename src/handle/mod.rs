@@ -1,0 +1,57 @@
+//! From handles to values, safe for every integer that a host may pass.
+//!
+//! A handle is an index and a generation, never an address: it is looked up and compared, not dereferenced.
+//! A value has two parts. The shared one is for [`Table::pin`]: any number of users at any time. The state is for
+//! [`Table::enter_run`] and [`Table::enter_short`]: one user at a time. Pins and entries never wait for or refuse
+//! each other, because they reach different parts.
+//!
+//! Slots are reused but their memory is never given back, so looking at the state of a slot is always safe,
+//! and one atomic step on it decides everything.
+
+mod chunks;
+mod free;
+mod guard;
+mod layout;
+mod slot;
+mod table;
+mod word;
+
+#[cfg(all(test, not(loom)))]
+mod bench;
+#[cfg(all(test, loom))]
+mod models;
+#[cfg(all(test, not(loom)))]
+mod properties;
+#[cfg(all(test, not(loom)))]
+mod stress;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+pub use guard::{Entered, Pinned};
+pub use layout::Kind;
+pub use table::Table;
+
+use std::fmt;
+
+/// Why a handle does not lead to its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Destroyed, forged or of another kind.
+    Invalid,
+    /// Someone else is using it, and not only for a moment.
+    Busy,
+    /// Someone panicked while using it.
+    Poisoned,
+}
+
+/// No slot is left, or no memory for more. Gives the value back.
+pub struct Full<S, X> {
+    pub shared: S,
+    pub state: X,
+}
+
+impl<S, X> fmt::Debug for Full<S, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Full")
+    }
+}

@@ -1,0 +1,130 @@
+//! The only source of atomics, cells, locks and waiting for the concurrency core.
+//!
+//! Built with `--cfg loom`, the unit tests get loom's versions, and the model checker sees every step:
+//! `RUSTFLAGS="--cfg loom" cargo test --release --lib --target-dir target/loom loom_`
+
+#[cfg(not(all(test, loom)))]
+mod real {
+    use std::ptr::null_mut;
+    pub use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+    pub use std::sync::{Mutex, MutexGuard};
+    use std::time::Duration;
+
+    /// A cell whose every access says whether it shares or excludes, as loom's cell does.
+    #[derive(Debug)]
+    pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+    /// Shared access to a cell. Like loom's, it counts as an access for as long as it lives.
+    #[derive(Debug)]
+    pub struct ConstPtr<T>(*const T);
+
+    /// Exclusive access to a cell. Like loom's, it counts as an access for as long as it lives.
+    #[derive(Debug)]
+    pub struct MutPtr<T>(*mut T);
+
+    impl<T> UnsafeCell<T> {
+        pub const fn new(value: T) -> Self {
+            Self(std::cell::UnsafeCell::new(value))
+        }
+
+        #[inline]
+        pub fn get(&self) -> ConstPtr<T> {
+            ConstPtr(self.0.get())
+        }
+
+        #[inline]
+        pub fn get_mut(&self) -> MutPtr<T> {
+            MutPtr(self.0.get())
+        }
+    }
+
+    impl<T> ConstPtr<T> {
+        /// # Safety
+        /// The cell must outlive the reference, and nobody may have exclusive access meanwhile.
+        #[inline]
+        pub unsafe fn deref(&self) -> &T {
+            // SAFETY: the pointer came from a cell, the caller keeps it alive and unwritten.
+            unsafe { &*self.0 }
+        }
+    }
+
+    impl<T> MutPtr<T> {
+        /// # Safety
+        /// The cell must outlive the reference, and nobody else may have any access meanwhile.
+        #[inline]
+        #[allow(clippy::mut_from_ref, reason = "the signature of loom's MutPtr")]
+        pub unsafe fn deref(&self) -> &mut T {
+            // SAFETY: the pointer came from a cell, the caller keeps it alive and to itself.
+            unsafe { &mut *self.0 }
+        }
+    }
+
+    pub const fn null_ptrs<T, const N: usize>() -> [AtomicPtr<T>; N] {
+        [const { AtomicPtr::new(null_mut()) }; N]
+    }
+
+    /// Waiting for something short: spin, then yield, then sleep.
+    #[derive(Debug, Default)]
+    pub struct Backoff(u32);
+
+    impl Backoff {
+        const SPINS: u32 = 6;
+        const YIELDS: u32 = 64;
+
+        /// The sleep is for the thread that outranks the one it waits for: yielding to it would never run it.
+        #[cold]
+        pub fn wait(&mut self) {
+            match self.0 {
+                step @ 0..Self::SPINS => (0..1 << step).for_each(|_| std::hint::spin_loop()),
+                Self::SPINS..Self::YIELDS => std::thread::yield_now(),
+                _ => std::thread::sleep(Duration::from_micros(50)),
+            }
+            self.0 = self.0.saturating_add(1);
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    pub use loom::cell::{ConstPtr, MutPtr, UnsafeCell};
+    pub use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+    pub use loom::sync::{Mutex, MutexGuard};
+
+    pub fn null_ptrs<T, const N: usize>() -> [AtomicPtr<T>; N] {
+        std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut()))
+    }
+
+    /// Loom must be told that only another thread can end the wait.
+    #[derive(Debug, Default)]
+    pub struct Backoff;
+
+    impl Backoff {
+        pub fn wait(&mut self) {
+            loom::thread::yield_now();
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+pub use model::*;
+#[cfg(not(all(test, loom)))]
+pub use real::*;
+
+/// Locks, also when a thread panicked inside: what is guarded here is never left half-changed.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// A constructor that is `const`, so that statics can use it, except under loom, whose types cannot.
+macro_rules! const_fn {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty $body:block) => {
+        #[cfg(not(all(test, loom)))]
+        $(#[$meta])*
+        $vis const fn $name($($arg: $ty),*) -> $ret $body
+
+        #[cfg(all(test, loom))]
+        $(#[$meta])*
+        $vis fn $name($($arg: $ty),*) -> $ret $body
+    };
+}
+pub(crate) use const_fn;
