@@ -5,6 +5,7 @@
 
 pub mod base;
 pub mod core;
+pub mod ffi;
 mod handle;
 pub mod memory;
 pub mod runtime;

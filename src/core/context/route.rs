@@ -15,7 +15,7 @@ pub enum Route {
     /// The engine works on the host's memory.
     Direct { memory: HostRange, desc: Desc },
     /// The same engine tensor as another slot, at the same address: that slot's attachment serves both.
-    Shared { memory: HostRange, with: Slot },
+    Shared { memory: HostRange },
     /// The engine works on our memory or its own; the host's is copied into it before the run, or from it after.
     Staged { memory: HostRange, desc: Desc, reason: &'static CStr },
 }
@@ -101,7 +101,7 @@ impl Context {
     fn route_twin(&self, slot: Slot, twin: Slot, memory: HostRange, desc: Desc) -> Result<Route> {
         let other = self.effective(self.position_of(twin));
         if other.is_some_and(|(other, _)| other.data() == memory.data()) {
-            return Ok(Route::Shared { memory, with: twin });
+            return Ok(Route::Shared { memory });
         }
         let reason = match twin.side {
             Side::Input => c"the model passes an input through to this output",

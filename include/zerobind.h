@@ -1,0 +1,1064 @@
+/*
+ * zerobind: TFLite and ONNX models on memory that you already own, without copies.
+ *
+ * A whole program (error handling cut short; every call returns a zb_status):
+ *
+ *     #include <stdio.h>
+ *     #include <zerobind.h>
+ *
+ *     int main(void)
+ *     {
+ *         static _Alignas(64) float x[4] = {1, 2, 3, 4}, y[4] = {10, 20, 30, 40}, z[4];
+ *         char text[512];
+ *         zb_model *model = NULL;
+ *         zb_context *context = NULL;
+ *         if (zb_model_open("add4.onnx", NULL, &model) != ZB_OK || zb_context_create(model, NULL, &context) != ZB_OK) {
+ *             zb_last_error(text, sizeof text, NULL);
+ *             fprintf(stderr, "%s\n", text);
+ *             return 1;
+ *         }
+ *         zb_loan loans[3];
+ *         loans[0] = zb_loan_input(ZB_INPUT(0), x, sizeof x, 0, NULL);
+ *         loans[1] = zb_loan_input(ZB_INPUT(1), y, sizeof y, 0, NULL);
+ *         loans[2] = zb_loan_output(ZB_OUTPUT(0), z, sizeof z, NULL);
+ *         if (zb_infer_with(context, loans, 3, NULL) != ZB_OK) {
+ *             zb_last_error(text, sizeof text, NULL);
+ *             fprintf(stderr, "%s\n", text);
+ *         } else {
+ *             printf("%g %g %g %g\n", z[0], z[1], z[2], z[3]);
+ *         }
+ *         zb_context_destroy(context);
+ *         zb_model_destroy(model);
+ *         return 0;
+ *     }
+ *
+ * Memory that stays at its place is bound once instead: zb_tensor_wrap, zb_tensor_bind, then zb_infer as often as you like.
+ *
+ * The rules
+ *
+ * - Handles are numbers in the form of pointers: never dereferenced. One that was destroyed, is of another kind or never
+ *   existed gives ZB_ERROR_INVALID_HANDLE, also while another thread destroys it. A NULL where none may be gives
+ *   ZB_ERROR_NULL_ARGUMENT. Each object that a call gives out is the caller's to destroy; destroying NULL is fine.
+ * - Destroy never blocks, and any order is legal: a context keeps its model, a binding keeps its tensor, a run keeps what it
+ *   uses until it ends.
+ * - Memory given to a tensor or a model stays until its release callback is called (exactly once), or without a callback,
+ *   until the handle is destroyed and nothing is bound to it. Memory lent by zb_infer_with is borrowed for that call alone.
+ * - Results are written through pointers only when the call succeeds (`needed` of text getters always).
+ * - A copy is never silent. Where one would be needed the call fails and says why, or, if the context allows copies, the
+ *   binding report says what was copied.
+ * - Any function may be called from any thread. A context runs on one thread at a time: while it runs, every other call on
+ *   it but destroy gives ZB_ERROR_BUSY. Contexts of one model run side by side.
+ * - Structs that begin with struct_size are set up by their ..._INIT macro. Unknown flags are refused. Be ready for enum
+ *   values that you do not know in what you are given.
+ * - Unwinding (C++ exceptions, longjmp) must not leave a callback. After fork, the child may not call zerobind before exec.
+ *   The library is never unloaded.
+ */
+#ifndef ZEROBIND_H
+#define ZEROBIND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The version of this header; zb_version() tells that of the library. */
+#define ZB_VERSION_MAJOR 0
+#define ZB_VERSION_MINOR 1
+#define ZB_VERSION_PATCH 0
+#define ZB_HEADER_VERSION \
+    ((uint32_t)ZB_VERSION_MAJOR << 22 | (uint32_t)ZB_VERSION_MINOR << 12 | (uint32_t)ZB_VERSION_PATCH)
+
+/* A result that must be looked at. */
+#if defined(__GNUC__) || defined(__clang__)
+#define ZB_MUST_USE __attribute__((warn_unused_result))
+#else
+#define ZB_MUST_USE
+#endif
+
+/* Parameters that may not be NULL (clang warns; at run time it is ZB_ERROR_NULL_ARGUMENT). */
+#if defined(__clang__)
+#define ZB_NONNULL _Nonnull
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wnullability-extension"
+#pragma clang diagnostic ignored "-Wnullability-completeness"
+#else
+#define ZB_NONNULL
+#endif
+
+
+// Success.
+#define ZB_OK 0
+
+// NULL where none may be, or NULL data with a size above 0.
+#define ZB_ERROR_NULL_ARGUMENT 1
+
+// A bad flag, enum value, struct or size; a slot index that is out of range or of the wrong side; a slot named twice.
+#define ZB_ERROR_INVALID_ARGUMENT 2
+
+// The handle was destroyed, is of another kind, or never existed.
+#define ZB_ERROR_INVALID_HANDLE 3
+
+// The object is in use in a way that excludes this call; try again when that use has ended.
+#define ZB_ERROR_BUSY 4
+
+// A name or an option key is not known.
+#define ZB_ERROR_NOT_FOUND 5
+
+// A file is missing or cannot be read.
+#define ZB_ERROR_IO 6
+
+// The engine's library is missing, wrong or too old; the text tells what was looked for, where, and what was found.
+#define ZB_ERROR_RUNTIME_UNAVAILABLE 7
+
+// The model cannot be parsed, or does not have the expected SHA-256.
+#define ZB_ERROR_MODEL_INVALID 8
+
+// The engine or zerobind cannot do this.
+#define ZB_ERROR_UNSUPPORTED 9
+
+// The element type is not that of the slot.
+#define ZB_ERROR_DTYPE_MISMATCH 10
+
+// The shape is not that of the slot, or the size in bytes is not that of the shape.
+#define ZB_ERROR_SHAPE_MISMATCH 11
+
+// Too few bytes, or too few readable bytes behind them; the text gives both numbers.
+#define ZB_ERROR_BUFFER_TOO_SMALL 12
+
+// The address is not a multiple of what the engine needs.
+#define ZB_ERROR_MISALIGNED 13
+
+// An output shares bytes with another slot.
+#define ZB_ERROR_ALIASED 14
+
+// An input has no memory or its loan has ended; an output has no value to view.
+#define ZB_ERROR_UNBOUND 15
+
+// No host buffer could serve this slot without a copy, and copying is not allowed.
+#define ZB_ERROR_COPY_REQUIRED 16
+
+// The operation was cancelled.
+#define ZB_ERROR_CANCELLED 17
+
+// The deadline passed.
+#define ZB_ERROR_DEADLINE_EXCEEDED 18
+
+// Accepted, but then an object that it needs was destroyed.
+#define ZB_ERROR_DESTROYED 19
+
+// The engine failed; the text is the engine's.
+#define ZB_ERROR_RUNTIME 20
+
+// An allocation failed.
+#define ZB_ERROR_OUT_OF_MEMORY 21
+
+// A bug in zerobind was caught; the object that it happened in can only be destroyed.
+#define ZB_ERROR_PANIC 22
+
+// A wait ended before what it waited for.
+#define ZB_ERROR_TIMEOUT 23
+
+// Read-only memory was given to an output.
+#define ZB_ERROR_READ_ONLY 24
+
+// What the operation reads was invalidated by one that failed.
+#define ZB_ERROR_DEPENDENCY 25
+
+// The queue holds as many operations as it can.
+#define ZB_ERROR_QUEUE_FULL 26
+
+// Most dimensions of a shape.
+#define ZB_MAX_RANK 16
+
+// Engine: chosen by the content of the model.
+#define ZB_RUNTIME_AUTO 0
+
+// Engine: TensorFlow Lite.
+#define ZB_RUNTIME_TFLITE 1
+
+// Engine: ONNX Runtime.
+#define ZB_RUNTIME_ONNXRUNTIME 2
+
+// Kind of object, for zb_live_objects.
+#define ZB_KIND_MODEL 1
+
+// Kind of object, for zb_live_objects.
+#define ZB_KIND_CONTEXT 2
+
+// Kind of object, for zb_live_objects.
+#define ZB_KIND_TENSOR 3
+
+// No element type.
+#define ZB_DTYPE_INVALID 0
+
+#define ZB_DTYPE_F32 1
+
+#define ZB_DTYPE_F64 2
+
+#define ZB_DTYPE_F16 3
+
+#define ZB_DTYPE_BF16 4
+
+#define ZB_DTYPE_I8 5
+
+#define ZB_DTYPE_U8 6
+
+#define ZB_DTYPE_I16 7
+
+#define ZB_DTYPE_U16 8
+
+#define ZB_DTYPE_I32 9
+
+#define ZB_DTYPE_U32 10
+
+#define ZB_DTYPE_I64 11
+
+#define ZB_DTYPE_U64 12
+
+// One byte per element, 0 or 1; the engines do not normalise other values.
+#define ZB_DTYPE_BOOL 13
+
+// Two elements in a byte, low nibble first; the byte count is rounded up.
+#define ZB_DTYPE_I4 14
+
+// Two elements in a byte, low nibble first; the byte count is rounded up.
+#define ZB_DTYPE_U4 15
+
+// Two f32, real part first.
+#define ZB_DTYPE_C64 16
+
+// Reported for slots of this type; they cannot be bound in this version.
+#define ZB_DTYPE_STRING 17
+
+#define ZB_DTYPE_F8E4M3FN 18
+
+#define ZB_DTYPE_F8E5M2 19
+
+// Two f64, real part first.
+#define ZB_DTYPE_C128 20
+
+// Copy policy: where a copy would be needed, the call fails and says why.
+#define ZB_COPY_NEVER 0
+
+// Copy policy: where a copy is needed, zerobind makes it, and the binding report says so.
+#define ZB_COPY_ALLOW 1
+
+// Context flag: fill last_run_ns of the statistics (costs two clock reads a run).
+#define ZB_CONTEXT_PROFILE 1
+
+// Slot flag: the value is part of the model.
+#define ZB_SLOT_CONSTANT 1
+
+// Slot flag: this output is an input of the model.
+#define ZB_SLOT_PASS_THROUGH 2
+
+// Slot flag: a dimension is not known before the resize or the run.
+#define ZB_SLOT_DYNAMIC 4
+
+// Slot flag: this output is the same engine tensor as an earlier one.
+#define ZB_SLOT_DUPLICATE 8
+
+// Quantization: the values are what they are.
+#define ZB_QUANTIZATION_NONE 0
+
+// Quantization: one scale and zero point.
+#define ZB_QUANTIZATION_PER_TENSOR 1
+
+// Quantization: a scale and zero point for each index of one axis.
+#define ZB_QUANTIZATION_PER_AXIS 2
+
+// Rebinding costs nothing but the call.
+#define ZB_REBIND_FREE 0
+
+// Rebinding makes the engine plan again.
+#define ZB_REBIND_REPLAN 1
+
+// The engine's memory is always used; the host's gets a copy (copying must be allowed).
+#define ZB_REBIND_STAGED 2
+
+// Memory kind (a bit): ordinary memory of the process.
+#define ZB_MEMORY_HOST 1
+
+// Path: the host gave no memory for the slot, or there was no run.
+#define ZB_PATH_UNBOUND 0
+
+// Path: the engine worked on the host's memory itself.
+#define ZB_PATH_DIRECT 1
+
+// Path: bytes were copied; the report says how many, and why.
+#define ZB_PATH_STAGED 2
+
+// Log level: something failed.
+#define ZB_LOG_ERROR 1
+
+// Log level: something is odd.
+#define ZB_LOG_WARN 2
+
+// Log level: what happened.
+#define ZB_LOG_INFO 3
+
+// Log level: how it happened.
+#define ZB_LOG_DEBUG 4
+
+// One execution state of a model, with its bindings: one run at a time.
+typedef struct zb_context zb_context;
+
+// A loaded model: immutable, to be used from any thread.
+typedef struct zb_model zb_model;
+
+// Typed, shaped memory: to be used from any thread.
+typedef struct zb_tensor zb_tensor;
+
+// How a call ended: ZB_OK or one of ZB_ERROR_.
+typedef int32_t zb_status;
+
+// Gets a line of the log: UTF-8, valid during the call only.
+//
+// Called on any thread, maybe while an engine holds a lock of its own. Inside, only functions that return no zb_status may
+// be called; all others return ZB_ERROR_BUSY. No exception may leave it.
+typedef void (*zb_log_fn)(void *user_data, int32_t level, const char *text);
+
+// Element type and shape of dense, row-major memory. Frozen.
+typedef struct {
+  // One of ZB_DTYPE_.
+  int32_t dtype;
+  // Number of dimensions; 0 is a scalar with one element.
+  uint32_t rank;
+  // The first `rank` count. -1 is a dimension that is not known yet.
+  int64_t dims[ZB_MAX_RANK];
+} zb_tensor_desc;
+
+// State of an engine's library. Strings live as long as the process; NULL where there is nothing to tell.
+typedef struct {
+  // sizeof(zb_runtime_info), set by the caller.
+  uint32_t struct_size;
+  // 1 if it is loaded, else 0.
+  int32_t available;
+  const char *version;
+  const char *path;
+  // Why it is not loaded: the whole story of the last attempt.
+  const char *reason;
+} zb_runtime_info;
+
+// An option by name; both strings are copied. Frozen.
+typedef struct {
+  const char *key;
+  const char *value;
+} zb_option;
+
+// How to open a model. Start from ZB_MODEL_OPTIONS_INIT or zb_model_options_init.
+typedef struct {
+  // sizeof(zb_model_options).
+  uint32_t struct_size;
+  // One of ZB_RUNTIME_. AUTO looks at the content, never at the file's name.
+  int32_t runtime;
+  // The SHA-256 that the bytes must have; all zero: none. With one, the engine is given exactly the bytes that were
+  // hashed, so a model with external data is ZB_ERROR_UNSUPPORTED.
+  uint8_t sha256[32];
+  // The largest input or output, in bytes; larger ones are refused before an engine allocates. 0: 4 GiB.
+  uint64_t max_tensor_bytes;
+  // `option_count` options; no keys are defined for models in this version.
+  const zb_option *options;
+  size_t option_count;
+} zb_model_options;
+
+// Tells the host that zerobind uses its memory no more: called exactly once for each successful call that was given it.
+//
+// `data` and `size` are those given when the memory was handed over. Called on whichever thread ends the last use, with no
+// lock held: any function of zerobind may be called inside, any destroy included. No exception may leave it.
+typedef void (*zb_release_fn)(void *user_data, void *data, size_t size);
+
+// An input or an output of a model: ZB_INPUT(i) or ZB_OUTPUT(i), counted from 0.
+typedef uint32_t zb_slot;
+
+// Description of a slot.
+typedef struct {
+  // sizeof(zb_slot_info), set by the caller.
+  uint32_t struct_size;
+  // Bits of ZB_SLOT_. CONSTANT, DYNAMIC, PASS_THROUGH and DUPLICATE are final only from a context that has planned.
+  uint32_t flags;
+  // Type and shape; -1 where a dimension is open.
+  zb_tensor_desc desc;
+  // In bytes; 0 while a dimension is open.
+  uint64_t size;
+  // UTF-8; lives as long as the handle that was asked.
+  const char *name;
+  // `desc.rank` strings, "" where a dimension has no name; NULL if none has. Lives as long as the handle.
+  const char *const *dim_names;
+  // `quantization_count` numbers, or NULL. Lives as long as the handle.
+  const float *scales;
+  // `quantization_count` numbers, or NULL. Lives as long as the handle.
+  const int32_t *zero_points;
+  uint32_t quantization_count;
+  // One of ZB_QUANTIZATION_: real value = scale * (stored value - zero point).
+  int32_t quantization;
+  // The axis of per-axis quantization, else 0.
+  int32_t quantization_axis;
+  uint32_t reserved;
+} zb_slot_info;
+
+// How to make a context. Start from ZB_CONTEXT_OPTIONS_INIT or zb_context_options_init.
+typedef struct {
+  // sizeof(zb_context_options).
+  uint32_t struct_size;
+  // Threads that compute, the caller's included; 0 means 1. With 1 no thread is started.
+  int32_t threads;
+  // One of ZB_COPY_.
+  int32_t copy_policy;
+  // ZB_CONTEXT_PROFILE or 0.
+  uint32_t flags;
+  // `option_count` options. Keys: "tflite.xnnpack" ("true", the default, or "false"), "ort.session.KEY" (any session
+  // configuration entry of ONNX Runtime), "optimization" ("none", "basic", "extended", "all": ONNX Runtime's graph
+  // optimization; on TFLite "none" leaves the plain kernels). Keys of the other engine are passed over, so that one list
+  // serves models of both; a key that no engine has is ZB_ERROR_NOT_FOUND.
+  const zb_option *options;
+  size_t option_count;
+} zb_context_options;
+
+// What memory for a slot has to be like.
+typedef struct {
+  // sizeof(zb_requirements), set by the caller.
+  uint32_t struct_size;
+  // Bits of ZB_MEMORY_: kinds that can be bound.
+  uint32_t memory_kinds;
+  // In bytes; 0 when only the run tells.
+  uint64_t size;
+  // The address must be a multiple of it, in bytes.
+  uint64_t alignment;
+  // Bytes behind the tensor that the engine may read, without using what they hold.
+  uint64_t slack;
+  // One of ZB_REBIND_: what a new address costs.
+  int32_t rebind;
+  uint32_t reserved;
+} zb_requirements;
+
+// What the last run did with the memory of a slot: the proof of zero copy.
+typedef struct {
+  // sizeof(zb_binding_report), set by the caller.
+  uint32_t struct_size;
+  // One of ZB_PATH_.
+  int32_t path;
+  // By zerobind, in that run, for this slot.
+  uint64_t bytes_copied;
+  // The host's memory in that run, bound or lent. A number to compare: memory that was lent may be gone.
+  const void *host_address;
+  // What the engine itself gave as the address of its tensor.
+  const void *engine_address;
+  // Why bytes were copied, or NULL. Lives as long as the process.
+  const char *reason;
+  const void *reserved;
+} zb_binding_report;
+
+// Counters of a context since it was created.
+typedef struct {
+  // sizeof(zb_context_stats), set by the caller.
+  uint32_t struct_size;
+  uint32_t reserved;
+  // Runs that succeeded.
+  uint64_t runs;
+  // By zerobind, on the way in and out.
+  uint64_t bytes_copied;
+  // Times that a slot of the engine was given another address.
+  uint64_t rebinds;
+  // Blocks of memory that zerobind allocated for runs.
+  uint64_t allocations;
+  // Time in the engine during the last run, in ns; 0 without ZB_CONTEXT_PROFILE.
+  uint64_t last_run_ns;
+} zb_context_stats;
+
+// How to run. NULL or ZB_INFER_OPTIONS_INIT for the defaults.
+typedef struct {
+  // sizeof(zb_infer_options).
+  uint32_t struct_size;
+  // 0.
+  uint32_t flags;
+  // 0 for none; a deadline is ZB_ERROR_UNSUPPORTED in this version.
+  uint64_t deadline_ns;
+} zb_infer_options;
+
+// Memory lent to a slot for one call of zb_infer_with. Frozen.
+typedef struct {
+  // The slot; each at most once.
+  zb_slot slot;
+  // 0.
+  uint32_t flags;
+  // The memory; an input is only read. NULL is allowed with size 0.
+  void *data;
+  // Bytes of tensor: of an input exactly what its shape needs, of an output at least that.
+  size_t size;
+  // Readable bytes at `data` in all, at least `size`; 0 means `size`. More of them can spare an input a copy.
+  size_t capacity;
+  // Type and shape of the memory; NULL takes those of the slot at the moment.
+  const zb_tensor_desc *desc;
+} zb_loan;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// The version of the library that runs: major << 22 | minor << 12 | patch. Equals ZB_HEADER_VERSION when the header is of
+// the same version. A program works with any library of the same major version that is not older than its header.
+//
+// Any thread; may be called inside a log callback.
+uint32_t zb_version(void);
+
+// The version as text, "1.2.3". Lives as long as the process.
+//
+// Any thread; may be called inside a log callback.
+const char *zb_version_string(void);
+
+// The name of a status as in this header, "ZB_ERROR_BUSY"; "ZB_ERROR_?" for a number that this version does not have.
+// Lives as long as the process.
+//
+// Any thread; may be called inside a log callback.
+const char *zb_status_name(zb_status status);
+
+// The short name of an element type, "f32"; "?" for a number that this version does not have. Lives as long as the
+// process.
+//
+// Any thread; may be called inside a log callback.
+const char *zb_dtype_name(int32_t dtype);
+
+// Bits of one element of a type; 0 for ZB_DTYPE_STRING and for numbers that this version does not have.
+//
+// Any thread; may be called inside a log callback.
+uint32_t zb_dtype_bits(int32_t dtype);
+
+// Objects of a kind (ZB_KIND_) that exist now; 0 for an unknown kind. Objects, not handles: a tensor whose handle was
+// destroyed lives on while it is bound, a model while it has contexts. When all of a program's objects are gone, it is 0.
+//
+// Any thread.
+uint64_t zb_live_objects(int32_t kind);
+
+// Copies the text of the last error of the calling thread into `buffer`; "" if there was none.
+//
+// The text names the object, what was wanted, what was given and what to do. Success does not clear it, and this function
+// never changes it. `needed`, if not NULL, always gets the size of the text in bytes with its NUL; (NULL, 0) asks for that
+// alone. A buffer that is too short gets NUL-terminated text cut at a character.
+//
+// Errors: NULL_ARGUMENT (buffer NULL with capacity above 0), BUFFER_TOO_SMALL, BUSY (inside a log callback).
+//
+// Requires:
+// `capacity` bytes at `buffer` are writable.
+zb_status zb_last_error(char *buffer,
+                        size_t capacity,
+                        size_t *needed);
+
+// Sets the function that gets the log of zerobind and of the engines, or with NULL none; lines of `min_level` (ZB_LOG_) and
+// graver ones. One for the process.
+//
+// When it returns, no other thread is inside the old callback, so its user data can be freed. The callback may run on any
+// thread, maybe while an engine holds a lock; only functions that return no zb_status may be called inside.
+//
+// Errors: INVALID_ARGUMENT (level), BUSY (inside a log callback).
+//
+// Requires:
+// `callback` and `user_data` stay usable from any thread until the callback is replaced.
+ZB_MUST_USE
+zb_status zb_set_log_callback(zb_log_fn callback,
+                              void *user_data,
+                              int32_t min_level);
+
+// Gives the bytes that a dense tensor of this type and shape takes; types under 8 bits are packed and rounded up.
+//
+// Errors: NULL_ARGUMENT; INVALID_ARGUMENT (dtype); UNSUPPORTED (rank above 16, strings); SHAPE_MISMATCH (a dimension of -1,
+// or a size that does not fit).
+//
+// Requires:
+// `desc` is NULL or readable, `size` NULL or writable.
+ZB_MUST_USE
+zb_status zb_tensor_desc_size(const zb_tensor_desc *ZB_NONNULL desc,
+                              size_t *ZB_NONNULL size);
+
+// Loads an engine's library: from `path_or_null`, or with NULL by the search order: the environment (ZEROBIND_TFLITE_LIB,
+// ZEROBIND_ONNXRUNTIME_LIB), next to this library, the system loader.
+//
+// Not needed: the first model of an engine loads it by the search order. Call it to choose a file, or to learn early that
+// the engine is missing. A loaded engine stays for the life of the process. After a failure the other engine works, and
+// loading can be tried again. Loading again is ZB_OK, unless another file is named than the one in use.
+//
+// Any thread. Errors: INVALID_ARGUMENT (runtime; an engine loaded from another file); RUNTIME_UNAVAILABLE, with every place
+// that was tried and what was wrong there.
+//
+// Requires:
+// `path_or_null` is NULL or NUL-terminated; the file it names is an engine, not code that must not run.
+ZB_MUST_USE
+zb_status zb_runtime_load(int32_t runtime,
+                          const char *path_or_null);
+
+// Tells whether an engine's library is loaded, its version and file, or why it is not; loads nothing.
+//
+// The strings live as long as the process. Any thread. Errors: NULL_ARGUMENT, INVALID_ARGUMENT (runtime, struct_size).
+//
+// Requires:
+// `info` is NULL or points to a zb_runtime_info with its struct_size set.
+ZB_MUST_USE zb_status zb_runtime_get_info(int32_t runtime, zb_runtime_info *ZB_NONNULL info);
+
+// Sets `options` to the defaults; `size` is sizeof(zb_model_options). The same as ZB_MODEL_OPTIONS_INIT.
+//
+// Errors: NULL_ARGUMENT, INVALID_ARGUMENT (size).
+//
+// Requires:
+// `size` bytes at `options` are writable.
+zb_status zb_model_options_init(zb_model_options *ZB_NONNULL options, size_t size);
+
+// Opens the model in a file. The file is mapped, not read into memory by zerobind; external data of ONNX models is found
+// next to it. The file must neither shrink nor change until the model handle is destroyed and its last context is gone.
+//
+// Reads the model without planning it: a model that cannot be planned at its declared shape opens. The handle put into
+// `*model` is the caller's to destroy; the model itself lives as long as the handle or a context made from it.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_ARGUMENT (options), IO, MODEL_INVALID (damage, SHA-256, not a model),
+// UNSUPPORTED (types or operators that the engine lacks, a tensor over the limit), RUNTIME_UNAVAILABLE, NOT_FOUND (option
+// key), OUT_OF_MEMORY. A damaged model can crash an engine: use sha256 where models come from elsewhere.
+//
+// Requires:
+// `path` is NUL-terminated; `options` is NULL or has its struct_size set; `model` is writable.
+ZB_MUST_USE
+zb_status zb_model_open(const char *ZB_NONNULL path,
+                        const zb_model_options *options,
+                        zb_model **ZB_NONNULL model);
+
+// Opens a model in memory of the caller, without copying it. `data` must be a multiple of 16.
+//
+// With ZB_OK the bytes pass to the model: they must stay and not change until `release` is called, which happens exactly
+// once, after the model handle is destroyed and its last context is gone. With `release` NULL they must stay that long
+// too. If the call fails, the bytes stay the caller's and `release` is not called.
+//
+// Any thread. Errors: as zb_model_open without IO, and MISALIGNED.
+//
+// Requires:
+// `size` bytes at `data` are readable, as long as said above.
+ZB_MUST_USE
+zb_status zb_model_open_bytes(const void *ZB_NONNULL data,
+                              size_t size,
+                              zb_release_fn release,
+                              void *user_data,
+                              const zb_model_options *options,
+                              zb_model **ZB_NONNULL model);
+
+// Opens a model from a copy of the bytes at `data`, which are the caller's again when the call returns. Any alignment.
+//
+// Any thread. Errors: as zb_model_open without IO.
+//
+// Requires:
+// `size` bytes at `data` are readable during the call.
+ZB_MUST_USE
+zb_status zb_model_open_bytes_copy(const void *ZB_NONNULL data,
+                                   size_t size,
+                                   const zb_model_options *options,
+                                   zb_model **ZB_NONNULL model);
+
+// Destroys the handle; NULL is fine. Contexts made from the model keep the model itself, so any order is legal.
+//
+// Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
+zb_status zb_model_destroy(zb_model *model);
+
+// Gives the engine that runs the model: ZB_RUNTIME_TFLITE or ZB_RUNTIME_ONNXRUNTIME.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE.
+//
+// Requires:
+// `runtime` is NULL or writable.
+ZB_MUST_USE zb_status zb_model_get_runtime(zb_model *ZB_NONNULL model, int32_t *ZB_NONNULL runtime);
+
+// Gives the numbers of inputs and outputs; either place may be NULL.
+//
+// Any thread. Errors: NULL_ARGUMENT (model), INVALID_HANDLE.
+//
+// Requires:
+// `inputs_or_null` and `outputs_or_null` are NULL or writable.
+ZB_MUST_USE zb_status zb_model_get_slot_counts(zb_model *ZB_NONNULL model, uint32_t *inputs_or_null, uint32_t *outputs_or_null);
+
+// Describes a slot as the model declares it. Set info->struct_size first (ZB_SLOT_INFO_INIT).
+//
+// Strings and arrays in it live as long as the model handle. Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE,
+// INVALID_ARGUMENT (slot out of range, struct_size).
+//
+// Requires:
+// `info` is NULL or points to a zb_slot_info with its struct_size set.
+ZB_MUST_USE zb_status zb_model_get_slot_info(zb_model *ZB_NONNULL model, zb_slot slot, zb_slot_info *ZB_NONNULL info);
+
+// Finds an input by its name: the ONNX graph's, or the TFLite tensor's.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, NOT_FOUND (the text lists the names), INVALID_ARGUMENT (not UTF-8).
+//
+// Requires:
+// `name` is NULL or NUL-terminated; `slot` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_model_find_input(zb_model *ZB_NONNULL model,
+                              const char *ZB_NONNULL name,
+                              zb_slot *ZB_NONNULL slot);
+
+// Finds an output by its name: the ONNX graph's, or the TFLite tensor's.
+//
+// Any thread. Errors: as zb_model_find_input.
+//
+// Requires:
+// `name` is NULL or NUL-terminated; `slot` is NULL or writable.
+ZB_MUST_USE zb_status zb_model_find_output(zb_model *ZB_NONNULL model, const char *ZB_NONNULL name, zb_slot *ZB_NONNULL slot);
+
+// Sets `options` to the defaults; `size` is sizeof(zb_context_options). The same as ZB_CONTEXT_OPTIONS_INIT.
+//
+// Errors: NULL_ARGUMENT, INVALID_ARGUMENT (size).
+//
+// Requires:
+// `size` bytes at `options` are writable.
+zb_status zb_context_options_init(zb_context_options *ZB_NONNULL options, size_t size);
+
+// Makes a context of a model; plans nothing and allocates no tensors.
+//
+// The context keeps the model: destroying the model's handle does not end it. Contexts with equal options share what the
+// engine can share (ONNX Runtime: the session; TFLite: the model's bytes).
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (options), NOT_FOUND (option key), MODEL_INVALID,
+// RUNTIME (the engine's text), OUT_OF_MEMORY.
+//
+// Requires:
+// `options` is NULL or has its struct_size set; `context` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_context_create(zb_model *ZB_NONNULL model,
+                            const zb_context_options *options,
+                            zb_context **ZB_NONNULL context);
+
+// Destroys the handle; NULL is fine. A run in progress on another thread ends as if nothing had happened; then, or now if
+// there is none, bound tensors are let go, which may call their release.
+//
+// Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
+zb_status zb_context_destroy(zb_context *context);
+
+// Records a new shape for an input, `rank` dimensions of 0 or more. Only dimensions that are -1 in the model may change.
+//
+// Takes effect with the next zb_context_prepare or run. Bindings stay: one whose shape no longer matches is SHAPE_MISMATCH
+// there. State that the engine holds may be reset. Ends views of outputs.
+//
+// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot, negative dimension), BUSY, SHAPE_MISMATCH, UNSUPPORTED
+// (rank above 16, over the model's max_tensor_bytes).
+//
+// Requires:
+// `rank` numbers at `dims` are readable.
+ZB_MUST_USE
+zb_status zb_context_resize_input(zb_context *ZB_NONNULL context,
+                                  zb_slot slot,
+                                  const int64_t *dims,
+                                  uint32_t rank);
+
+// Applies all recorded shapes at once and plans; does nothing when that is done. A run does it by itself, so this is for
+// doing it early, and for learning early that it fails.
+//
+// If it fails, the last shapes that worked are in force again. Errors: NULL_ARGUMENT, INVALID_HANDLE, BUSY, SHAPE_MISMATCH
+// (an input's dimension is not known yet; the engine cannot compute with these shapes), UNSUPPORTED, OUT_OF_MEMORY, RUNTIME
+// (the engine's text).
+ZB_MUST_USE
+zb_status zb_context_prepare(zb_context *ZB_NONNULL context);
+
+// Describes a slot as it is in this context now. Set info->struct_size first (ZB_SLOT_INFO_INIT). Plans nothing.
+//
+// Strings and arrays in it live as long as the context handle. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT
+// (slot, struct_size), BUSY.
+//
+// Requires:
+// `info` is NULL or points to a zb_slot_info with its struct_size set.
+ZB_MUST_USE zb_status zb_context_get_slot_info(zb_context *ZB_NONNULL context, zb_slot slot, zb_slot_info *ZB_NONNULL info);
+
+// Gives type and shape of a slot as they are in this context now, and the size in bytes (0 while a dimension is -1). After
+// a run, an output has the shape that was computed. Cheap; plans nothing; `size_or_null` may be NULL.
+//
+// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot), BUSY.
+//
+// Requires:
+// `desc` is NULL or writable, `size_or_null` too.
+ZB_MUST_USE
+zb_status zb_context_get_slot_desc(zb_context *ZB_NONNULL context,
+                                   zb_slot slot,
+                                   zb_tensor_desc *ZB_NONNULL desc,
+                                   size_t *size_or_null);
+
+// Tells what memory for a slot has to be like. Set requirements->struct_size first (ZB_REQUIREMENTS_INIT). Plans the
+// context if that is not done.
+//
+// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot, struct_size), BUSY, and those of zb_context_prepare.
+//
+// Requires:
+// `requirements` is NULL or points to a zb_requirements with its struct_size set.
+ZB_MUST_USE zb_status zb_context_get_requirements(zb_context *ZB_NONNULL context, zb_slot slot, zb_requirements *ZB_NONNULL requirements);
+
+// Ends the binding of a slot; without one nothing happens. May call the tensor's release, after the context is free again.
+// Ends views of outputs.
+//
+// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot), BUSY.
+ZB_MUST_USE
+zb_status zb_context_unbind(zb_context *ZB_NONNULL context,
+                            zb_slot slot);
+
+// Tells what the last run did with the memory of a slot. Set report->struct_size first (ZB_BINDING_REPORT_INIT).
+//
+// Addresses are numbers to compare: memory that was lent for that run may be gone. Errors: NULL_ARGUMENT, INVALID_HANDLE,
+// INVALID_ARGUMENT (slot, struct_size), BUSY.
+//
+// Requires:
+// `report` is NULL or points to a zb_binding_report with its struct_size set.
+ZB_MUST_USE
+zb_status zb_context_get_binding_report(zb_context *ZB_NONNULL context,
+                                        zb_slot slot,
+                                        zb_binding_report *ZB_NONNULL report);
+
+// Gives the counters of a context. Set stats->struct_size first (ZB_CONTEXT_STATS_INIT).
+//
+// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (struct_size), BUSY.
+//
+// Requires:
+// `stats` is NULL or points to a zb_context_stats with its struct_size set.
+ZB_MUST_USE zb_status zb_context_get_stats(zb_context *ZB_NONNULL context, zb_context_stats *ZB_NONNULL stats);
+
+// Gives an output of the last successful run where it lies: in the tensor bound to it, or in the engine's memory. Read
+// only. `size_or_null` (bytes) and `desc_or_null` (with the shape that was computed) may be NULL.
+//
+// The view ends at the next run, bind, unbind, resize or destroy of the context. An output that was lent for the run is
+// UNBOUND here: read it in the memory that was lent.
+//
+// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot), BUSY, UNBOUND (no value), UNSUPPORTED (strings).
+//
+// Requires:
+// `data` is NULL or writable, `size_or_null` and `desc_or_null` too.
+ZB_MUST_USE
+zb_status zb_context_output_view(zb_context *ZB_NONNULL context,
+                                 zb_slot slot,
+                                 const void **ZB_NONNULL data,
+                                 size_t *size_or_null,
+                                 zb_tensor_desc *desc_or_null);
+
+// Makes a tensor of memory that the caller owns, without copying it.
+//
+// `size` is exactly the bytes of `desc` (zb_tensor_desc_size); `capacity` is how many bytes at `data` are readable in all
+// (0: `size`): TFLite may read up to 16 bytes past the end of an input. NULL is legal for `data` with size 0.
+//
+// With ZB_OK the memory passes to the tensor: it must stay until `release` is called, exactly once, after the tensor
+// handle is destroyed and no context has the tensor bound; with `release` NULL it must stay that long too. If the call
+// fails, the memory stays the caller's and `release` is not called. Between runs the bytes are the host's to read and
+// write; during a run that uses the tensor they are the engine's. An input is read during the run, never at bind.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_ARGUMENT (dtype, capacity), SHAPE_MISMATCH (size against desc, a dimension of
+// -1), UNSUPPORTED (rank, strings), OUT_OF_MEMORY.
+//
+// Requires:
+// `capacity` bytes at `data` are readable and `size` of them writable, as long as said above.
+ZB_MUST_USE
+zb_status zb_tensor_wrap(const zb_tensor_desc *ZB_NONNULL desc,
+                         void *data,
+                         size_t size,
+                         size_t capacity,
+                         zb_release_fn release,
+                         void *user_data,
+                         zb_tensor **ZB_NONNULL tensor);
+
+// As zb_tensor_wrap, for memory that is never written: such a tensor can be bound to inputs only (else READ_ONLY).
+//
+// Requires:
+// `capacity` bytes at `data` are readable, as long as zb_tensor_wrap says.
+ZB_MUST_USE
+zb_status zb_tensor_wrap_const(const zb_tensor_desc *ZB_NONNULL desc,
+                               const void *data,
+                               size_t size,
+                               size_t capacity,
+                               zb_release_fn release,
+                               void *user_data,
+                               zb_tensor **ZB_NONNULL tensor);
+
+// Makes a tensor on zeroed memory of zerobind's own, with room behind it for what engines read past an input.
+//
+// `alignment` is 0 (for 64) or a power of two up to 2 MiB, in bytes. The memory lives until the handle is destroyed and no
+// context has the tensor bound.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_ARGUMENT (dtype, alignment), SHAPE_MISMATCH, UNSUPPORTED, OUT_OF_MEMORY.
+//
+// Requires:
+// `desc` is NULL or readable; `tensor` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_tensor_alloc(const zb_tensor_desc *ZB_NONNULL desc,
+                          size_t alignment,
+                          zb_tensor **ZB_NONNULL tensor);
+
+// Makes a tensor as zb_tensor_alloc, with type, shape and alignment as the slot needs them now. Plans the context if that
+// is not done.
+//
+// It does not bind the tensor. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot), BUSY, SHAPE_MISMATCH (a
+// dimension that is not known: resize first, or leave the slot unbound), OUT_OF_MEMORY, and those of zb_context_prepare.
+//
+// Requires:
+// `tensor` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_tensor_alloc_for(zb_context *ZB_NONNULL context,
+                              zb_slot slot,
+                              zb_tensor **ZB_NONNULL tensor);
+
+// Gives the address and the size in bytes of the tensor's memory; either place may be NULL.
+//
+// The address is valid as long as the tensor handle, or a binding of the tensor, exists. The bytes are the host's to use
+// between runs only; that cannot be enforced. Memory made by zb_tensor_wrap_const must not be written.
+//
+// Any thread. Errors: NULL_ARGUMENT (tensor), INVALID_HANDLE.
+//
+// Requires:
+// `data_or_null` and `size_or_null` are NULL or writable.
+ZB_MUST_USE
+zb_status zb_tensor_get_data(zb_tensor *ZB_NONNULL tensor,
+                             void **data_or_null,
+                             size_t *size_or_null);
+
+// Gives type and shape. Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE.
+//
+// Requires:
+// `desc` is NULL or writable.
+ZB_MUST_USE zb_status zb_tensor_get_desc(zb_tensor *ZB_NONNULL tensor, zb_tensor_desc *ZB_NONNULL desc);
+
+// Destroys the handle; NULL is fine. Bindings of the tensor stay and keep its memory; `release` is called when the last of
+// them is gone, on the thread that ends it, maybe inside this call.
+//
+// Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
+zb_status zb_tensor_destroy(zb_tensor *tensor);
+
+// Binds the tensor to a slot of the context until it is unbound, replaced, or the context goes.
+//
+// The binding holds the tensor: destroying the tensor's handle does not end it. Checked here: type, shape as far as it is
+// known, writability, and unless copies are allowed, alignment and slack; overlap with other slots is judged by the run.
+// Replacing a binding may call the old tensor's release, after the context is free again. Ends views of outputs.
+//
+// One tensor may be bound to any number of contexts; a run whose output is in use by another run is BUSY.
+//
+// Errors: NULL_ARGUMENT, INVALID_HANDLE (either), INVALID_ARGUMENT (slot), BUSY (the context runs), DTYPE_MISMATCH,
+// SHAPE_MISMATCH, READ_ONLY, MISALIGNED, BUFFER_TOO_SMALL (slack).
+ZB_MUST_USE
+zb_status zb_tensor_bind(zb_tensor *ZB_NONNULL tensor,
+                         zb_context *ZB_NONNULL context,
+                         zb_slot slot);
+
+// Runs the context on the calling thread with what is bound to it. When it returns ZB_OK, bound outputs are complete.
+//
+// Inputs are read during the run, on every engine, and never written; an output that is not bound stays in the engine's
+// memory (zb_context_output_view). A call that is refused by a check writes nothing. Once the engine has started, a failure
+// leaves bound outputs and recurrent state unspecified; bytes outside them are never touched.
+//
+// One run of a context at a time; contexts of one model run at once. No allocation of zerobind's own, no copy.
+//
+// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (options), BUSY (the context runs; a tensor is in use by another
+// context), UNBOUND (an input has no memory), SHAPE_MISMATCH, BUFFER_TOO_SMALL, MISALIGNED, ALIASED, COPY_REQUIRED,
+// UNSUPPORTED, RUNTIME (the engine's text), OUT_OF_MEMORY, and those of zb_context_prepare.
+//
+// Requires:
+// `options` is NULL or has its struct_size set; the memory of bound tensors is as zb_tensor_wrap asks.
+ZB_MUST_USE
+zb_status zb_infer(zb_context *ZB_NONNULL context,
+                   const zb_infer_options *options);
+
+// Runs as zb_infer, with memory lent to some slots for this call only: for buffers that are at another address every time.
+//
+// A loan shadows the binding of its slot; the other slots keep theirs. Type and shape in a loan may differ from the slot's
+// only in dimensions that are open in the model; an input is then resized, and that stays. When the call returns, however
+// it returns, no pointer of a loan is used again, and the slot is back at its binding, or at none. State inside the engine
+// is kept from call to call. With count 0 it is zb_infer.
+//
+// Errors: those of zb_infer; INVALID_ARGUMENT (a slot named twice or out of range, loan flags), NULL_ARGUMENT (data NULL
+// with size above 0), DTYPE_MISMATCH.
+//
+// Requires:
+// `count` loans are readable at `loans`; the memory of each is as it says until the call returns.
+ZB_MUST_USE
+zb_status zb_infer_with(zb_context *ZB_NONNULL context,
+                        const zb_loan *loans,
+                        size_t count,
+                        const zb_infer_options *options);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+
+/* Values for structs before their first use, in C99 and C++11: zb_slot_info info = ZB_SLOT_INFO_INIT; */
+#define ZB_MODEL_OPTIONS_INIT {(uint32_t)sizeof(zb_model_options), ZB_RUNTIME_AUTO, {0}, 0, NULL, 0}
+#define ZB_CONTEXT_OPTIONS_INIT {(uint32_t)sizeof(zb_context_options), 0, ZB_COPY_NEVER, 0, NULL, 0}
+#define ZB_INFER_OPTIONS_INIT {(uint32_t)sizeof(zb_infer_options), 0, 0}
+#define ZB_RUNTIME_INFO_INIT {(uint32_t)sizeof(zb_runtime_info), 0, NULL, NULL, NULL}
+#define ZB_SLOT_INFO_INIT {(uint32_t)sizeof(zb_slot_info), 0, {0, 0, {0}}, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0}
+#define ZB_REQUIREMENTS_INIT {(uint32_t)sizeof(zb_requirements), 0, 0, 0, 0, 0, 0}
+#define ZB_BINDING_REPORT_INIT {(uint32_t)sizeof(zb_binding_report), 0, 0, NULL, NULL, NULL, NULL}
+#define ZB_CONTEXT_STATS_INIT {(uint32_t)sizeof(zb_context_stats), 0, 0, 0, 0, 0, 0}
+
+/* Slots: the number of an input or output, counted from 0. */
+#define ZB_OUTPUT_BIT 0x80000000u
+#define ZB_INPUT(index) ((zb_slot)(index))
+#define ZB_OUTPUT(index) (ZB_OUTPUT_BIT | (zb_slot)(index))
+
+/* ZB_INPUT as a function, for languages that import no macros. */
+static inline zb_slot zb_slot_input(uint32_t index)
+{
+    return index;
+}
+
+/* ZB_OUTPUT as a function, for languages that import no macros. */
+static inline zb_slot zb_slot_output(uint32_t index)
+{
+    return ZB_OUTPUT_BIT | index;
+}
+
+/* A loan of memory that is only read. `capacity` 0 means `size`; `desc` NULL means as the slot is. */
+static inline zb_loan zb_loan_input(zb_slot slot, const void *data, size_t size, size_t capacity, const zb_tensor_desc *desc)
+{
+    zb_loan loan;
+    loan.slot = slot;
+    loan.flags = 0;
+    /* an input is never written; the union spares a cast that drops const */
+    {
+        union {
+            const void *from;
+            void *to;
+        } pointer;
+        pointer.from = data;
+        loan.data = pointer.to;
+    }
+    loan.size = size;
+    loan.capacity = capacity;
+    loan.desc = desc;
+    return loan;
+}
+
+/* A loan of memory that the run writes. `desc` NULL means as the slot is. */
+static inline zb_loan zb_loan_output(zb_slot slot, void *data, size_t size, const zb_tensor_desc *desc)
+{
+    zb_loan loan;
+    loan.slot = slot;
+    loan.flags = 0;
+    loan.data = data;
+    loan.size = size;
+    loan.capacity = 0;
+    loan.desc = desc;
+    return loan;
+}
+
+/* Sizes and offsets are part of the ABI. */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define ZB_STATIC_ASSERT(condition, text) static_assert(condition, text)
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define ZB_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
+#endif
+#ifdef ZB_STATIC_ASSERT
+ZB_STATIC_ASSERT(sizeof(zb_tensor_desc) == 136, "zb_tensor_desc");
+ZB_STATIC_ASSERT(offsetof(zb_tensor_desc, dims) == 8, "zb_tensor_desc.dims");
+#if UINTPTR_MAX == UINT64_MAX
+ZB_STATIC_ASSERT(sizeof(zb_loan) == 40, "zb_loan");
+ZB_STATIC_ASSERT(sizeof(zb_option) == 16, "zb_option");
+ZB_STATIC_ASSERT(sizeof(zb_model_options) == 64, "zb_model_options");
+ZB_STATIC_ASSERT(sizeof(zb_context_options) == 32, "zb_context_options");
+ZB_STATIC_ASSERT(sizeof(zb_infer_options) == 16, "zb_infer_options");
+ZB_STATIC_ASSERT(sizeof(zb_runtime_info) == 32, "zb_runtime_info");
+ZB_STATIC_ASSERT(sizeof(zb_slot_info) == 200, "zb_slot_info");
+ZB_STATIC_ASSERT(sizeof(zb_requirements) == 40, "zb_requirements");
+ZB_STATIC_ASSERT(sizeof(zb_binding_report) == 48, "zb_binding_report");
+ZB_STATIC_ASSERT(sizeof(zb_context_stats) == 48, "zb_context_stats");
+#endif
+#undef ZB_STATIC_ASSERT
+#endif
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
+
+#endif /* ZEROBIND_H */

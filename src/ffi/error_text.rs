@@ -1,0 +1,87 @@
+//! The text of the last error of each thread, and texts copied into buffers of the host.
+
+use std::cell::RefCell;
+use std::ffi::c_char;
+
+use crate::base::{Result, fail};
+
+thread_local! {
+    static LAST: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Keeps a text as this thread's last error.
+pub fn keep(text: &str) {
+    // while a thread ends its slot may be gone already: then there is nobody to ask for the text
+    let _ = LAST.try_with(|last| {
+        if let Ok(mut last) = last.try_borrow_mut() {
+            last.clear();
+            last.push_str(text);
+        }
+    });
+}
+
+/// This thread's last error, into a buffer of the host.
+///
+/// # Safety
+/// As for [`copy_text`].
+pub unsafe fn copy_last(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> Result<()> {
+    let text = LAST.try_with(|last| last.borrow().clone()).unwrap_or_default();
+    // SAFETY: the caller's promise.
+    unsafe { copy_text(&text, buffer, capacity, needed) }
+}
+
+/// Copies a text with its NUL. A buffer that is too short gets what fits, cut at a character; (NULL, 0) asks for the size.
+///
+/// # Safety
+/// `buffer` is NULL or has `capacity` writable bytes; `needed` is NULL or writable.
+pub unsafe fn copy_text(text: &str, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> Result<()> {
+    let whole = text.len() + 1;
+    if !needed.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { needed.write(whole) };
+    }
+    if buffer.is_null() {
+        return if capacity == 0 { Ok(()) } else { fail!(NullArgument, "buffer is NULL, but capacity is {capacity}") };
+    }
+    if capacity > 0 {
+        let fits = text.floor_char_boundary(capacity - 1);
+        // SAFETY: `fits + 1 <= capacity` bytes are writable at `buffer`; a Rust string of ours does not overlap it.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast::<u8>(), fits);
+            buffer.add(fits).write(0);
+        }
+    }
+    if capacity < whole {
+        return fail!(BufferTooSmall, "the text needs {whole} bytes with its NUL, but the buffer has {capacity}");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Status;
+
+    fn copy(text: &str, capacity: usize) -> (Option<Status>, Vec<u8>, usize) {
+        let mut buffer = vec![0x55u8; capacity + 4];
+        let mut needed = 0;
+        // SAFETY: the buffer has more than `capacity` bytes.
+        let result = unsafe { copy_text(text, buffer.as_mut_ptr().cast(), capacity, &mut needed) };
+        assert_eq!(&buffer[capacity..], [0x55; 4], "wrote past the end");
+        buffer.truncate(capacity);
+        (result.err().map(|error| error.status), buffer, needed)
+    }
+
+    #[test]
+    fn whole_cut_and_queried() {
+        assert_eq!(copy("abc", 4), (None, b"abc\0".to_vec(), 4));
+        assert_eq!(copy("abc", 3), (Some(Status::BufferTooSmall), b"ab\0".to_vec(), 4));
+        // "é" takes two bytes and is not cut in half
+        assert_eq!(copy("aé", 3), (Some(Status::BufferTooSmall), b"a\0\x55".to_vec(), 4));
+        assert_eq!(copy("abc", 0).0, Some(Status::BufferTooSmall));
+        let mut needed = 0;
+        // SAFETY: (NULL, 0) is a question.
+        unsafe { copy_text("abc", std::ptr::null_mut(), 0, &mut needed) }.unwrap();
+        assert_eq!(needed, 4);
+    }
+}

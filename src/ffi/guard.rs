@@ -1,0 +1,44 @@
+//! What surrounds every function that returns a status.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::constants::ZB_OK;
+use super::layout::zb_status;
+use super::{error_text, log_callback};
+use crate::base::{Error, Result, Status};
+
+/// Runs the body of a function: no panic crosses the boundary, and an error's text is kept for zb_last_error.
+///
+/// A panic poisons the object that it happened in, because its guard is dropped while the stack unwinds.
+#[inline]
+pub fn guard(body: impl FnOnce() -> Result<()>) -> zb_status {
+    if log_callback::is_inside() {
+        return inside_log_callback();
+    }
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => ZB_OK,
+        Ok(Err(error)) => failed(error),
+        Err(payload) => failed(Error::new(Status::Panic, panic_text(payload.as_ref()))),
+    }
+}
+
+#[cold]
+fn failed(error: Error) -> zb_status {
+    error_text::keep(&error.text);
+    error.status as zb_status
+}
+
+#[cold]
+fn inside_log_callback() -> zb_status {
+    failed(Error::new(Status::Busy, "inside a log callback only functions that return no status may be called"))
+}
+
+fn panic_text(payload: &(dyn Any + Send)) -> String {
+    let message =
+        payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    format!(
+        "a bug in zerobind was caught ({}): destroy the object that this happened in, and please report it",
+        message.unwrap_or("no message")
+    )
+}

@@ -1,0 +1,81 @@
+//! The tables that handles lead to, and what a refused look-up means.
+
+use std::sync::Arc;
+
+use super::layout::{zb_context, zb_model, zb_tensor};
+use super::slot_text::ModelText;
+use crate::base::{Error, Kind, Result, Status};
+use crate::core::{Context, Model, Tensor};
+use crate::handle::{Refused, Table};
+
+/// A model with its names as C strings.
+pub struct ModelEntry {
+    pub model: Arc<Model>,
+    pub text: Arc<ModelText>,
+}
+
+/// The state of a context; boxed, so that a slot of the table stays small.
+pub type ContextState = Box<Context>;
+
+pub static MODELS: Table<ModelEntry> = Table::new(Kind::Model);
+pub static CONTEXTS: Table<Arc<ModelText>, ContextState> = Table::new(Kind::Context);
+pub static TENSORS: Table<Arc<Tensor>> = Table::new(Kind::Tensor);
+
+/// A type of handle, for texts.
+pub trait Handle {
+    const NAME: &'static str;
+}
+
+impl Handle for zb_model {
+    const NAME: &'static str = "model";
+}
+
+impl Handle for zb_context {
+    const NAME: &'static str = "context";
+}
+
+impl Handle for zb_tensor {
+    const NAME: &'static str = "tensor";
+}
+
+/// The number behind a handle that may not be NULL.
+#[inline]
+pub fn number<T: Handle>(handle: *mut T) -> Result<usize> {
+    if handle.is_null() {
+        return Err(Error::new(Status::NullArgument, format!("the {} is NULL", T::NAME)));
+    }
+    Ok(handle as usize)
+}
+
+/// The error for a handle that does not lead to its object.
+#[cold]
+pub fn refused<T: Handle>(why: Refused) -> Error {
+    let name = T::NAME;
+    match why {
+        Refused::Invalid => Error::new(
+            Status::InvalidHandle,
+            format!("this is not a live {name}: it was destroyed, is something else, or never was one"),
+        ),
+        Refused::Busy => Error::new(
+            Status::Busy,
+            format!("the {name} is running on another thread, or further up this one: wait until that call returns"),
+        ),
+        Refused::Poisoned => {
+            Error::new(Status::Panic, format!("a bug was caught in this {name} before: it can only be destroyed"))
+        }
+    }
+}
+
+/// The error for a table without room.
+#[cold]
+pub fn full<T: Handle>() -> Error {
+    Error::new(Status::OutOfMemory, format!("no room for another {}: destroy some", T::NAME))
+}
+
+/// Destroys a handle; NULL is fine.
+pub fn destroy<T: Handle, S, X>(table: &'static Table<S, X>, handle: *mut T) -> Result<()> {
+    if handle.is_null() {
+        return Ok(());
+    }
+    table.destroy(handle as usize).map_err(refused::<T>)
+}

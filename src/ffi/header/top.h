@@ -1,0 +1,80 @@
+/*
+ * zerobind: TFLite and ONNX models on memory that you already own, without copies.
+ *
+ * A whole program (error handling cut short; every call returns a zb_status):
+ *
+ *     #include <stdio.h>
+ *     #include <zerobind.h>
+ *
+ *     int main(void)
+ *     {
+ *         static _Alignas(64) float x[4] = {1, 2, 3, 4}, y[4] = {10, 20, 30, 40}, z[4];
+ *         char text[512];
+ *         zb_model *model = NULL;
+ *         zb_context *context = NULL;
+ *         if (zb_model_open("add4.onnx", NULL, &model) != ZB_OK || zb_context_create(model, NULL, &context) != ZB_OK) {
+ *             zb_last_error(text, sizeof text, NULL);
+ *             fprintf(stderr, "%s\n", text);
+ *             return 1;
+ *         }
+ *         zb_loan loans[3];
+ *         loans[0] = zb_loan_input(ZB_INPUT(0), x, sizeof x, 0, NULL);
+ *         loans[1] = zb_loan_input(ZB_INPUT(1), y, sizeof y, 0, NULL);
+ *         loans[2] = zb_loan_output(ZB_OUTPUT(0), z, sizeof z, NULL);
+ *         if (zb_infer_with(context, loans, 3, NULL) != ZB_OK) {
+ *             zb_last_error(text, sizeof text, NULL);
+ *             fprintf(stderr, "%s\n", text);
+ *         } else {
+ *             printf("%g %g %g %g\n", z[0], z[1], z[2], z[3]);
+ *         }
+ *         zb_context_destroy(context);
+ *         zb_model_destroy(model);
+ *         return 0;
+ *     }
+ *
+ * Memory that stays at its place is bound once instead: zb_tensor_wrap, zb_tensor_bind, then zb_infer as often as you like.
+ *
+ * The rules
+ *
+ * - Handles are numbers in the form of pointers: never dereferenced. One that was destroyed, is of another kind or never
+ *   existed gives ZB_ERROR_INVALID_HANDLE, also while another thread destroys it. A NULL where none may be gives
+ *   ZB_ERROR_NULL_ARGUMENT. Each object that a call gives out is the caller's to destroy; destroying NULL is fine.
+ * - Destroy never blocks, and any order is legal: a context keeps its model, a binding keeps its tensor, a run keeps what it
+ *   uses until it ends.
+ * - Memory given to a tensor or a model stays until its release callback is called (exactly once), or without a callback,
+ *   until the handle is destroyed and nothing is bound to it. Memory lent by zb_infer_with is borrowed for that call alone.
+ * - Results are written through pointers only when the call succeeds (`needed` of text getters always).
+ * - A copy is never silent. Where one would be needed the call fails and says why, or, if the context allows copies, the
+ *   binding report says what was copied.
+ * - Any function may be called from any thread. A context runs on one thread at a time: while it runs, every other call on
+ *   it but destroy gives ZB_ERROR_BUSY. Contexts of one model run side by side.
+ * - Structs that begin with struct_size are set up by their ..._INIT macro. Unknown flags are refused. Be ready for enum
+ *   values that you do not know in what you are given.
+ * - Unwinding (C++ exceptions, longjmp) must not leave a callback. After fork, the child may not call zerobind before exec.
+ *   The library is never unloaded.
+ */
+#ifndef ZEROBIND_H
+#define ZEROBIND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The version of this header; zb_version() tells that of the library. */
+@VERSION@
+
+/* A result that must be looked at. */
+#if defined(__GNUC__) || defined(__clang__)
+#define ZB_MUST_USE __attribute__((warn_unused_result))
+#else
+#define ZB_MUST_USE
+#endif
+
+/* Parameters that may not be NULL (clang warns; at run time it is ZB_ERROR_NULL_ARGUMENT). */
+#if defined(__clang__)
+#define ZB_NONNULL _Nonnull
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wnullability-extension"
+#pragma clang diagnostic ignored "-Wnullability-completeness"
+#else
+#define ZB_NONNULL
+#endif

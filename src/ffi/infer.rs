@@ -1,0 +1,86 @@
+//! Running on the calling thread.
+
+use super::context::with_running;
+use super::guard::guard;
+use super::layout::{zb_context, zb_infer_options, zb_loan, zb_status};
+use super::{options, pointers, slots};
+use crate::base::{Result, Side, fail};
+use crate::core::{Context, Loan};
+use crate::memory::{Access, HostRange};
+
+/// Runs the context on the calling thread with what is bound to it. When it returns ZB_OK, bound outputs are complete.
+///
+/// Inputs are read during the run, on every engine, and never written; an output that is not bound stays in the engine's
+/// memory (zb_context_output_view). A call that is refused by a check writes nothing. Once the engine has started, a failure
+/// leaves bound outputs and recurrent state unspecified; bytes outside them are never touched.
+///
+/// One run of a context at a time; contexts of one model run at once. No allocation of zerobind's own, no copy.
+///
+/// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (options), BUSY (the context runs; a tensor is in use by another
+/// context), UNBOUND (an input has no memory), SHAPE_MISMATCH, BUFFER_TOO_SMALL, MISALIGNED, ALIASED, COPY_REQUIRED,
+/// UNSUPPORTED, RUNTIME (the engine's text), OUT_OF_MEMORY, and those of zb_context_prepare.
+///
+/// # Safety
+/// `options` is NULL or has its struct_size set; the memory of bound tensors is as zb_tensor_wrap asks.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn zb_infer(context: *mut zb_context, options: *const zb_infer_options) -> zb_status {
+    guard(|| {
+        if !options.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { options::check_infer(options) }?;
+        }
+        with_running(context, Context::infer)
+    })
+}
+
+/// Runs as zb_infer, with memory lent to some slots for this call only: for buffers that are at another address every time.
+///
+/// A loan shadows the binding of its slot; the other slots keep theirs. Type and shape in a loan may differ from the slot's
+/// only in dimensions that are open in the model; an input is then resized, and that stays. When the call returns, however
+/// it returns, no pointer of a loan is used again, and the slot is back at its binding, or at none. State inside the engine
+/// is kept from call to call. With count 0 it is zb_infer.
+///
+/// Errors: those of zb_infer; INVALID_ARGUMENT (a slot named twice or out of range, loan flags), NULL_ARGUMENT (data NULL
+/// with size above 0), DTYPE_MISMATCH.
+///
+/// # Safety
+/// `count` loans are readable at `loans`; the memory of each is as it says until the call returns.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn zb_infer_with(
+    context: *mut zb_context,
+    loans: *const zb_loan,
+    count: usize,
+    options: *const zb_infer_options,
+) -> zb_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        unsafe { options::check_infer(options) }?;
+        // SAFETY: the caller's promise.
+        let loans = unsafe { pointers::array(loans, count, "loans") }?;
+        // SAFETY: the caller's promise for the memory of each loan.
+        with_running(context, |state| state.infer_with(loans.iter().map(|loan| unsafe { read_loan(loan) })))
+    })
+}
+
+/// # Safety
+/// The memory is as the loan says until the call of the ABI returns.
+#[inline]
+unsafe fn read_loan(loan: &zb_loan) -> Result<Loan> {
+    if loan.flags != 0 {
+        return fail!(InvalidArgument, "loan flags {:#x}: no flags are known", loan.flags);
+    }
+    let slot = slots::from_c(loan.slot);
+    let place = |error: crate::base::Error| error.at(slot);
+    let capacity = pointers::check_data(loan.data, loan.size, loan.capacity).map_err(place)?;
+    let access = if slot.side == Side::Input { Access::ReadOnly } else { Access::ReadWrite };
+    // SAFETY: the caller's promise.
+    let range = unsafe { HostRange::new(loan.data, loan.size, capacity, access) };
+    // SAFETY: the desc of a loan is NULL or readable.
+    let desc = match unsafe { loan.desc.as_ref() } {
+        Some(desc) => Some(slots::read_desc(desc).map_err(place)?),
+        None => None,
+    };
+    Ok(Loan { slot, range, desc })
+}

@@ -1,0 +1,85 @@
+//! Option structs, translated for the core.
+
+use super::constants::{ZB_CONTEXT_PROFILE, ZB_COPY_ALLOW, ZB_COPY_NEVER};
+use super::layout::{zb_context_options, zb_infer_options, zb_model_options, zb_option};
+use super::{pointers, versioned};
+use crate::base::{Result, fail};
+use crate::core::{ContextOptions, CopyPolicy, ModelOptions};
+
+/// More threads than this are a mistake.
+const MAX_THREADS: i32 = 1024;
+
+/// # Safety
+/// As the header says of `zb_model_options`.
+pub unsafe fn read_model(options: *const zb_model_options) -> Result<ModelOptions> {
+    // SAFETY: the caller's promise.
+    let Some(given) = unsafe { versioned::read(options) }? else {
+        return Ok(ModelOptions::default());
+    };
+    Ok(ModelOptions {
+        runtime: given.runtime,
+        sha256: Some(given.sha256).filter(|hash| *hash != [0; 32]),
+        max_tensor_bytes: given.max_tensor_bytes,
+        // SAFETY: the caller's promise.
+        settings: unsafe { read_settings(given.options, given.option_count) }?,
+    })
+}
+
+/// # Safety
+/// As the header says of `zb_context_options`.
+pub unsafe fn read_context(options: *const zb_context_options) -> Result<ContextOptions> {
+    // SAFETY: the caller's promise.
+    let given: zb_context_options = unsafe { versioned::read(options) }?.unwrap_or_else(versioned::zeroed);
+    if !(0..=MAX_THREADS).contains(&given.threads) {
+        return fail!(InvalidArgument, "threads is {}: give 0 (for 1) to {MAX_THREADS}", given.threads);
+    }
+    if given.flags & !ZB_CONTEXT_PROFILE != 0 {
+        return fail!(InvalidArgument, "context flags {:#x}: only ZB_CONTEXT_PROFILE (1) is known", given.flags);
+    }
+    let copy_policy = match given.copy_policy {
+        ZB_COPY_NEVER => CopyPolicy::Never,
+        ZB_COPY_ALLOW => CopyPolicy::Allow,
+        other => return fail!(InvalidArgument, "copy_policy {other}: give ZB_COPY_NEVER (0) or ZB_COPY_ALLOW (1)"),
+    };
+    Ok(ContextOptions {
+        threads: given.threads.max(1) as u32,
+        copy_policy,
+        profile: given.flags & ZB_CONTEXT_PROFILE != 0,
+        // SAFETY: the caller's promise.
+        settings: unsafe { read_settings(given.options, given.option_count) }?,
+    })
+}
+
+/// Checks the options of a run; there is nothing in them yet that changes one.
+///
+/// # Safety
+/// As the header says of `zb_infer_options`.
+#[inline]
+pub unsafe fn check_infer(options: *const zb_infer_options) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let Some(given) = unsafe { versioned::read(options) }? else {
+        return Ok(());
+    };
+    if given.flags != 0 {
+        return fail!(InvalidArgument, "infer flags {:#x}: no flags are known", given.flags);
+    }
+    if given.deadline_ns != 0 {
+        return fail!(Unsupported, "deadlines are not supported in this version: set deadline_ns to 0");
+    }
+    Ok(())
+}
+
+/// # Safety
+/// `options` points to `count` options whose strings are NUL-terminated.
+unsafe fn read_settings(options: *const zb_option, count: usize) -> Result<Vec<(String, String)>> {
+    // SAFETY: the caller's promise.
+    let options = unsafe { pointers::array(options, count, "options") }?;
+    let read = |option: &zb_option| {
+        // SAFETY: the caller's promise.
+        let key = unsafe { pointers::text(option.key, "option key") }?;
+        // SAFETY: the caller's promise.
+        let value = unsafe { pointers::text(option.value, "option value") }?;
+        Ok((key.to_owned(), value.to_owned()))
+    };
+    options.iter().map(read).collect()
+}
