@@ -1,0 +1,116 @@
+//! Calls go one way: ffi -> core -> runtime, over the vocabulary of `base` and `memory`; `unsafe` stays where it belongs.
+//! `docs/architecture.md` draws it; this test keeps the drawing true.
+
+use std::path::{Path, PathBuf};
+
+/// A folder (or file) of `src` and the parts of the crate that it may use.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("base", &["base"]),
+    ("memory", &["base", "memory"]),
+    ("sync.rs", &[]),
+    ("handle", &["base", "handle", "sync"]),
+    ("runtime", &["base", "memory", "runtime"]),
+    ("core", &["base", "memory", "sync", "core", "runtime"]),
+    ("ffi", &["base", "memory", "handle", "core", "runtime", "ffi"]),
+];
+
+/// Where `unsafe` may be: what C hands over, what engines are handed, memory itself, and the handle table.
+const MAY_BE_UNSAFE: &[&str] = &["ffi", "runtime", "memory", "handle", "sync.rs"];
+
+fn sources() -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    collect(&root, &root, &mut found);
+    assert!(found.len() > 30, "the sources were not found");
+    found
+}
+
+fn collect(root: &Path, folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+    for entry in std::fs::read_dir(folder).expect("src is readable") {
+        let path = entry.expect("src is readable").path();
+        if path.is_dir() {
+            collect(root, &path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&path).expect("a source is UTF-8");
+            found.push((path.strip_prefix(root).expect("below src").to_owned(), text));
+        }
+    }
+}
+
+fn part_of(path: &Path) -> String {
+    path.components().next().expect("a path has a first part").as_os_str().to_string_lossy().into_owned()
+}
+
+/// Code without comments: `//` to the end of its line.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(|line| line.split("//").next().unwrap_or(""))
+}
+
+/// The parts of the crate that a line names.
+fn used_parts(line: &str) -> impl Iterator<Item = &str> {
+    line.split("crate::")
+        .skip(1)
+        .map(|rest| rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next().unwrap_or(""))
+}
+
+#[test]
+fn calls_go_one_way() {
+    for (path, text) in sources() {
+        let part = part_of(&path);
+        let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == part) else {
+            assert!(
+                part == "lib.rs",
+                "{} belongs to no known part: add it to this test and the drawing",
+                path.display()
+            );
+            continue;
+        };
+        for used in code(&text).flat_map(used_parts).filter(|used| !used.is_empty()) {
+            assert!(allowed.contains(&used), "{} uses crate::{used}, but may only use {allowed:?}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_core_names_no_engine() {
+    for (path, text) in sources().into_iter().filter(|(path, _)| part_of(path) == "core") {
+        for line in code(&text) {
+            for name in ["tflite", "onnxruntime", "OnnxRuntime", "XNNPACK", "libloading", "c_char"] {
+                assert!(!line.contains(name), "{} names {name}: that belongs to an adapter or to ffi", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_engine_knows_only_itself() {
+    for engine in ["tflite", "onnxruntime", "mock"] {
+        let others = ["tflite", "onnxruntime", "mock"].into_iter().filter(|other| *other != engine);
+        for other in others {
+            for (path, text) in
+                sources().into_iter().filter(|(path, _)| path.starts_with(Path::new("runtime").join(engine)))
+            {
+                let named = code(&text).any(|line| line.contains(&format!("::{other}::")));
+                assert!(!named, "{} reaches into the engine {other}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn unsafe_stays_where_it_belongs() {
+    // the models of the concurrency core reach into cells on purpose, to see that the model checker notices
+    for (path, text) in sources().into_iter().filter(|(path, _)| !path.ends_with("models.rs")) {
+        let part = part_of(&path);
+        let lines: Vec<_> = text.lines().collect();
+        for (number, line) in code(&text).enumerate() {
+            if !line.contains("unsafe {") && !line.contains("unsafe impl") {
+                continue;
+            }
+            let place = format!("{}:{}", path.display(), number + 1);
+            assert!(MAY_BE_UNSAFE.contains(&part.as_str()), "{place}: unsafe outside {MAY_BE_UNSAFE:?}");
+            let before = &lines[number.saturating_sub(4)..=number];
+            assert!(before.iter().any(|line| line.contains("SAFETY")), "{place}: no SAFETY reason");
+        }
+    }
+}
