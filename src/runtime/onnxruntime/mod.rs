@@ -1,10 +1,38 @@
-//! Placeholder until the adapter lands.
+//! ONNX Runtime, through the C API of whatever library is found at run time.
+//!
+//! `load` finds the library and keeps the one environment of the process, `symbols` and `owned` make its API safe to hold,
+//! `model` shares sessions between contexts, `context` runs one. Only the CPU is asked to compute.
+
+mod binding;
+mod cache;
+mod context;
+mod describe;
+mod dtype;
+mod failure;
+mod load;
+mod logger;
+mod model;
+mod names;
+mod options;
+mod owned;
+mod ports;
+mod probe;
+mod run;
+mod run_failure;
+mod session;
+mod shapes;
+mod symbols;
+mod value;
+mod wire;
+
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use super::{EngineModel, ModelSource, Runtime, RuntimeInfo};
-use crate::base::{Result, fail};
+use crate::base::Result;
 
 pub struct OnnxRuntime;
 
@@ -14,26 +42,27 @@ impl Runtime for OnnxRuntime {
     }
 
     fn name(&self) -> &'static str {
-        "ONNX_Runtime"
+        "ONNX Runtime"
     }
 
-    fn recognises(&self, _model: &[u8]) -> bool {
-        false
+    fn recognises(&self, model: &[u8]) -> bool {
+        probe::is_onnx(model) || probe::is_ort_format(model)
     }
 
-    fn load(&self, _path: Option<&Path>) -> Result<()> {
-        fail!(RuntimeUnavailable, "not built yet")
+    fn load(&self, path: Option<&Path>) -> Result<()> {
+        load::engine(path).map(|_| ())
     }
 
     fn info(&self) -> RuntimeInfo {
-        RuntimeInfo::default()
+        load::info()
     }
 
-    fn has_option(&self, _key: &str) -> bool {
-        false
+    fn has_option(&self, key: &str) -> bool {
+        options::is_known(key)
     }
 
-    fn open(&self, _source: Arc<ModelSource>) -> Result<Box<dyn EngineModel>> {
-        fail!(RuntimeUnavailable, "not built yet")
+    fn open(&self, source: Arc<ModelSource>) -> Result<Box<dyn EngineModel>> {
+        let engine = load::engine(None)?;
+        Ok(Box::new(model::OnnxModel::open(engine, source)?))
     }
 }

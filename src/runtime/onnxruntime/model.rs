@@ -1,0 +1,134 @@
+//! A model and the sessions that its contexts share.
+
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+
+use super::context::OnnxContext;
+use super::describe;
+use super::failure::{Failure, NO_SUCH_FILE};
+use super::load::Engine;
+use super::names::Names;
+use super::options::Settings;
+use super::session::Session;
+use crate::base::{Error, Result, Side, SlotInfo, Status};
+use crate::runtime::{EngineContext, EngineModel, EngineOptions, ModelSource};
+
+/// What contexts need to know of their model.
+pub struct Slots {
+    pub inputs: Vec<SlotInfo>,
+    pub outputs: Vec<SlotInfo>,
+    pub names: Names,
+}
+
+pub struct OnnxModel {
+    engine: &'static Engine,
+    source: Arc<ModelSource>,
+    slots: Arc<Slots>,
+    sessions: Mutex<Sessions>,
+}
+
+/// The sessions that exist. A session can cost as much memory as the model, so only the one that was asked for last is
+/// kept when no context uses it: at first the one that read the model, which a context with default options then gets.
+struct Sessions {
+    kept: Option<Arc<Session>>,
+    all: Vec<(Settings, Weak<Session>)>,
+}
+
+impl OnnxModel {
+    pub fn open(engine: &'static Engine, source: Arc<ModelSource>) -> Result<OnnxModel> {
+        let settings = Settings::default();
+        let session = match Session::open(engine, &source, &settings) {
+            Ok(session) => Arc::new(session),
+            Err(failure) => return Err(unreadable(failure, &source)),
+        };
+        let slots = Arc::new(Slots::read(&session)?);
+        let sessions = Sessions { all: vec![(settings, Arc::downgrade(&session))], kept: Some(session) };
+        Ok(OnnxModel { engine, source, slots, sessions: Mutex::new(sessions) })
+    }
+
+    /// The session with these settings, shared with every context that has the same.
+    pub(super) fn session(&self, settings: Settings) -> Result<Arc<Session>> {
+        let mut sessions = self.sessions();
+        if let Some(session) = sessions.find(&settings) {
+            sessions.kept = Some(session.clone());
+            return Ok(session);
+        }
+        // the idle one goes first, so that a large model is not in memory once more than needed
+        sessions.kept = None;
+        sessions.all.retain(|(_, session)| session.strong_count() > 0);
+        let session = match Session::open(self.engine, &self.source, &settings) {
+            Ok(session) => Arc::new(session),
+            Err(failure) => return Err(unacceptable(failure, &settings)),
+        };
+        sessions.all.push((settings, Arc::downgrade(&session)));
+        sessions.kept = Some(session.clone());
+        Ok(session)
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Sessions {
+    fn find(&self, settings: &Settings) -> Option<Arc<Session>> {
+        let (_, session) = self.all.iter().find(|(known, session)| known == settings && session.strong_count() > 0)?;
+        session.upgrade()
+    }
+}
+
+impl Slots {
+    fn read(session: &Session) -> Result<Slots> {
+        let inputs = describe::slots(session, Side::Input)?;
+        let outputs = describe::slots(session, Side::Output)?;
+        let names = Names::new(&inputs, &outputs);
+        let mut outputs: Vec<_> = outputs.into_iter().map(|slot| slot.info).collect();
+        names.flag(&mut outputs);
+        Ok(Slots { inputs: inputs.into_iter().map(|slot| slot.info).collect(), outputs, names })
+    }
+}
+
+impl EngineModel for OnnxModel {
+    fn inputs(&self) -> &[SlotInfo] {
+        &self.slots.inputs
+    }
+
+    fn outputs(&self) -> &[SlotInfo] {
+        &self.slots.outputs
+    }
+
+    fn new_context(&self, options: &EngineOptions) -> Result<Box<dyn EngineContext>> {
+        let session = self.session(Settings::parse(options)?)?;
+        Ok(Box::new(OnnxContext::new(session, self.slots.clone())?))
+    }
+}
+
+/// Why a model could not be read.
+fn unreadable(failure: Failure, source: &ModelSource) -> Error {
+    if source.path.is_none() && wants_other_files(&failure) {
+        let text = format!(
+            "the weights of this model are in other files, which are found only when the model is opened by its path, \
+             without an expected hash ({failure})"
+        );
+        return Error::new(Status::Unsupported, text);
+    }
+    if failure.code == NO_SUCH_FILE {
+        return failure.or(Status::Io);
+    }
+    let newer = ["Unsupported model IR version", "is under development and support", "is not a registered function/op"];
+    let is_newer = newer.iter().any(|phrase| failure.text.contains(phrase));
+    failure.or(if is_newer { Status::Unsupported } else { Status::ModelInvalid })
+}
+
+/// Models given as bytes have no folder; the engine refuses to look for their files in several ways.
+fn wants_other_files(failure: &Failure) -> bool {
+    let phrases = ["xternal data", "external initializer", "model_path must not be empty", "External initializer"];
+    phrases.iter().any(|phrase| failure.text.contains(phrase))
+}
+
+/// Why a model that could be read cannot be opened with other settings.
+fn unacceptable(failure: Failure, settings: &Settings) -> Error {
+    if settings.are_special() {
+        return failure.or(Status::InvalidArgument).at("the model cannot be prepared with these options");
+    }
+    failure.into()
+}

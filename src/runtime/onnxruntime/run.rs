@@ -1,0 +1,129 @@
+//! The two ways to run: with values given anew, or with a binding that was made once.
+
+use std::ffi::c_char;
+use std::sync::Arc;
+
+use ort_sys::OrtRunOptions;
+
+use super::binding::{Binding, Bound};
+use super::failure::{Failure, Outcome, check};
+use super::model::Slots;
+use super::owned::Owned;
+use super::ports::Ports;
+use super::session::Session;
+
+/// What a run needs besides values, prepared so that a run allocates nothing of ours.
+pub struct Runner {
+    // released before the session: fields go in this order
+    binding: Option<Binding>,
+    /// Cheaper than none: for NULL the engine makes options of its own in each run.
+    options: Owned<OrtRunOptions>,
+    session: Arc<Session>,
+    input_names: Vec<*const c_char>,
+    output_names: Vec<*const c_char>,
+    /// Keeps the texts of the names.
+    slots: Arc<Slots>,
+    /// Whether the last run was with the same values.
+    repeats: bool,
+    /// Whether the binding has exactly the values in force.
+    is_bound: bool,
+}
+
+impl Runner {
+    pub fn new(session: Arc<Session>, slots: Arc<Slots>) -> Outcome<Runner> {
+        let api = session.engine.api;
+        // SAFETY: the function puts new options, ours to release, in the place.
+        let options = unsafe { Owned::new(api, api.ReleaseRunOptions, |place| (api.CreateRunOptions)(place))? };
+        Ok(Runner {
+            binding: None,
+            options,
+            session,
+            input_names: slots.names.input_pointers(),
+            output_names: slots.names.output_pointers(),
+            slots,
+            repeats: false,
+            is_bound: false,
+        })
+    }
+
+    /// To be told of every change of values.
+    pub fn changed(&mut self) {
+        self.repeats = false;
+        self.is_bound = false;
+    }
+
+    /// Runs. Every input has a value; an output without one gets a value of the engine's, ours to release.
+    ///
+    /// A binding saves a tenth of the cost of a tiny model, and making it costs as much, so it is made when values that are
+    /// meant to stay are used for the second time.
+    pub fn run(&mut self, inputs: &mut Ports, outputs: &mut Ports) -> Outcome<()> {
+        if !self.repeats {
+            self.repeats = inputs.are_all_sticky() && outputs.are_all_sticky();
+            return self.run_with_values(inputs, outputs);
+        }
+        self.bind(inputs, outputs)?;
+        let result = self.run_bound();
+        if result.is_err() {
+            self.forget();
+        }
+        result
+    }
+
+    fn run_with_values(&self, inputs: &mut Ports, outputs: &mut Ports) -> Outcome<()> {
+        let api = self.session.engine.api;
+        let (given, wanted) = (inputs.values().cast_const().cast(), outputs.values());
+        // SAFETY: session, options, names and values are alive and there are as many as said; where a value of an output
+        // is null, the engine puts one of its own. The memory of all values is promised for the run.
+        check(api, unsafe {
+            (api.Run)(
+                self.session.as_ptr(),
+                self.options.as_ptr(),
+                self.input_names.as_ptr(),
+                given,
+                self.input_names.len(),
+                self.output_names.as_ptr(),
+                self.output_names.len(),
+                wanted,
+            )
+        })
+    }
+
+    fn run_bound(&self) -> Outcome<()> {
+        let (api, session, options) = (self.session.engine.api, self.session.as_ptr(), self.options.as_ptr());
+        let Some(binding) = &self.binding else { return Err(Failure::ours("no binding was made")) };
+        // SAFETY: session, options and binding are alive, and the binding has the values in force only, whose memory is
+        // promised for the run.
+        check(api, unsafe { (api.RunWithBinding)(session, options, binding.as_ptr()) })
+    }
+
+    fn bind(&mut self, inputs: &Ports, outputs: &Ports) -> Outcome<()> {
+        if self.is_bound {
+            return Ok(());
+        }
+        if self.binding.is_none() {
+            self.binding = Some(Binding::new(self.session.clone(), inputs.len() + outputs.len())?);
+        }
+        let Some(binding) = &mut self.binding else { return Ok(()) };
+        let names = &self.slots.names;
+        for index in 0..inputs.len() {
+            let Some(attached) = inputs.get(index) else { continue };
+            let bound = Bound { name: names.input(index), value: inputs.value(index), serial: attached.serial };
+            binding.input(index, bound)?;
+        }
+        for (place, output) in names.requested().iter().enumerate() {
+            let Some(attached) = outputs.get(place) else { continue };
+            let bound = Bound { name: names.output(*output), value: outputs.value(place), serial: attached.serial };
+            binding.output(inputs.len() + place, bound)?;
+        }
+        self.is_bound = true;
+        Ok(())
+    }
+
+    /// After a failure the binding is not trusted any more.
+    fn forget(&mut self) {
+        self.changed();
+        if let Some(binding) = &mut self.binding {
+            binding.forget();
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Values of the engine over host memory, and the ones that it allocates itself.
+
+use std::ffi::c_void;
+
+use ort_sys::OrtValue;
+
+use super::describe::desc_of;
+use super::dtype;
+use super::failure::{Outcome, check};
+use super::load::Engine;
+use super::owned::Owned;
+use crate::base::{Desc, Dtype, Result, Status, fail};
+use crate::memory::{Access, HostRange};
+use crate::runtime::OutputView;
+
+/// A value over host memory: a description, which reads and writes nothing by itself.
+///
+/// The engine checks neither the address nor what the bytes are, so that is done here.
+pub fn over(engine: &Engine, memory: HostRange, desc: &Desc) -> Result<Owned<OrtValue>> {
+    let dtype = dtype::to_engine(desc.dtype)?;
+    let size = required_size(memory, desc)?;
+    let data = if size == 0 { nowhere() } else { memory.data() };
+    let (api, dims) = (engine.api, desc.dims.as_slice());
+    // SAFETY: `size` bytes at `data` are host memory (the promise of the range, just compared with the description). The
+    // engine copies the dimensions. The result is ours to release.
+    let value = unsafe {
+        Owned::new(api, api.ReleaseValue, |place| {
+            let info = engine.host_memory.as_ptr();
+            (api.CreateTensorWithDataAsOrtValue)(info, data, size, dims.as_ptr(), dims.len(), dtype, place)
+        })
+    };
+    value.map_err(|failure| failure.or(Status::Unsupported).at(format!("a value of {desc}")))
+}
+
+fn required_size(memory: HostRange, desc: &Desc) -> Result<usize> {
+    let Ok(size) = usize::try_from(desc.byte_size()?) else {
+        return fail!(OutOfMemory, "{desc} does not fit in the address space");
+    };
+    if memory.size() < size {
+        return fail!(BufferTooSmall, "{desc} takes {size} bytes and {} were given", memory.size());
+    }
+    if size > 0 && memory.data().is_null() {
+        return fail!(NullArgument, "{desc} takes {size} bytes and the address is NULL");
+    }
+    Ok(size)
+}
+
+/// An address for no bytes at all: never null, which the engine takes for a tensor without memory, and aligned for every
+/// type.
+fn nowhere() -> *mut c_void {
+    std::ptr::without_provenance_mut(64)
+}
+
+/// Where the engine has the elements of a tensor.
+///
+/// # Safety
+/// `value` is an alive tensor whose elements are not strings.
+pub unsafe fn address(engine: &Engine, value: *mut OrtValue) -> Outcome<*mut c_void> {
+    let mut data = std::ptr::null_mut();
+    // SAFETY: the value is an alive tensor (the caller's promise); the address has a place.
+    check(engine.api, unsafe { (engine.api.GetTensorMutableData)(value, &mut data) })?;
+    Ok(data)
+}
+
+/// The elements of a value that the engine allocated, with the shape that it really has.
+///
+/// # Safety
+/// `value` is alive; the view is not used after its release.
+pub unsafe fn view(engine: &Engine, value: *mut OrtValue) -> Result<OutputView> {
+    let api = engine.api;
+    let mut is_tensor = 0;
+    // SAFETY: the value is alive and the number has a place.
+    check(api, unsafe { (api.IsTensor)(value, &mut is_tensor) })?;
+    if is_tensor == 0 {
+        return fail!(Unsupported, "the model computed a value that is not a tensor; zerobind handles only those");
+    }
+    // SAFETY: the value is an alive tensor; the info is ours to release.
+    let info = unsafe {
+        Owned::new(api, api.ReleaseTensorTypeAndShapeInfo, |place| (api.GetTensorTypeAndShape)(value, place))?
+    };
+    // SAFETY: the info is alive.
+    let desc = unsafe { desc_of(api, info.as_ptr())? };
+    if desc.dtype == Dtype::String {
+        return fail!(Unsupported, "string tensors cannot be viewed in this version");
+    }
+    let size = usize::try_from(desc.byte_size()?).unwrap_or(usize::MAX);
+    // SAFETY: an alive tensor of numbers.
+    let data = unsafe { address(engine, value)? };
+    // SAFETY: the engine allocated a tensor of this type and shape there, and keeps it until the value is released.
+    let memory = unsafe { HostRange::new(data, size, size, Access::ReadOnly) };
+    Ok(OutputView { memory, desc })
+}

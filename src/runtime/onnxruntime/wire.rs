@@ -1,0 +1,119 @@
+//! Reading the outer layers of a protobuf message, as far as it takes to know one without its schema.
+
+/// A field of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field<'a> {
+    pub number: u32,
+    pub value: Value<'a>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    Varint(u64),
+    /// 4 or 8 bytes.
+    Fixed,
+    Bytes(&'a [u8]),
+    /// A length that reaches past the end of the message, as in a file that was cut off.
+    CutOff,
+}
+
+/// The fields of a message, until its end or its first malformed byte.
+#[derive(Clone, Debug)]
+pub struct Fields<'a> {
+    rest: &'a [u8],
+    malformed: bool,
+}
+
+impl<'a> Fields<'a> {
+    pub fn new(message: &'a [u8]) -> Fields<'a> {
+        Fields { rest: message, malformed: false }
+    }
+
+    /// Whether the end was not reached because of bytes that no message contains.
+    pub fn is_malformed(&self) -> bool {
+        self.malformed
+    }
+
+    fn field(&mut self) -> Option<Field<'a>> {
+        let tag = u32::try_from(self.varint()?).ok()?;
+        let value = match tag & 7 {
+            0 => Value::Varint(self.varint()?),
+            1 => self.skip(8).map(|_| Value::Fixed)?,
+            2 => self.bytes()?,
+            5 => self.skip(4).map(|_| Value::Fixed)?,
+            _ => return None,
+        };
+        (tag >> 3 != 0).then_some(Field { number: tag >> 3, value })
+    }
+
+    fn bytes(&mut self) -> Option<Value<'a>> {
+        let length = usize::try_from(self.varint()?).ok()?;
+        if length > self.rest.len() {
+            self.rest = &[];
+            return Some(Value::CutOff);
+        }
+        self.skip(length).map(Value::Bytes)
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let mut value = 0u64;
+        for (position, byte) in self.rest.iter().take(10).enumerate() {
+            value |= u64::from(byte & 0x7f) << (7 * position);
+            if byte & 0x80 == 0 {
+                self.rest = &self.rest[position + 1..];
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn skip(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (skipped, rest) = self.rest.split_at_checked(count)?;
+        self.rest = rest;
+        Some(skipped)
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Field<'a>;
+
+    fn next(&mut self) -> Option<Field<'a>> {
+        if self.rest.is_empty() || self.malformed {
+            return None;
+        }
+        let field = self.field();
+        self.malformed = field.is_none();
+        field
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn kinds_of_fields() {
+        let message = [0x08, 0x96, 0x01, 0x12, 2, b'h', b'i', 0x1d, 1, 2, 3, 4, 0x21, 1, 2, 3, 4, 5, 6, 7, 8];
+        let fields: Vec<_> = Fields::new(&message).map(|field| (field.number, field.value)).collect();
+        let wanted = [(1, Value::Varint(150)), (2, Value::Bytes(b"hi")), (3, Value::Fixed), (4, Value::Fixed)];
+        assert_eq!(fields, wanted);
+    }
+
+    #[test]
+    fn damage_ends_the_message() {
+        assert_eq!(Fields::new(&[0x12, 9, b'x']).last().unwrap().value, Value::CutOff);
+        for malformed in [&[0x0b][..], &[0x00, 0x00], &[0xff; 12], &[0x08], &[0x1d, 1]] {
+            let mut fields = Fields::new(malformed);
+            assert_eq!(fields.by_ref().count(), 0);
+            assert!(fields.is_malformed());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_end(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(Fields::new(&bytes).count() <= bytes.len());
+        }
+    }
+}
