@@ -36,7 +36,8 @@ fn slot(session: &Session, slot: Slot) -> Result<Declared> {
     let place = format!("{slot} '{readable}'");
     let (desc, dim_names) = shape(session, slot).map_err(|error| error.at(place))?;
     let flags = SlotFlags { dynamic: !desc.dims.is_known(), ..SlotFlags::default() };
-    let info = SlotInfo { name: readable, desc, flags, dim_names, quantization: Quantization::None };
+    let info =
+        SlotInfo { name: readable, initial: desc.dims, desc, flags, dim_names, quantization: Quantization::None };
     Ok(Declared { name, info })
 }
 
