@@ -1,0 +1,63 @@
+"""generate.py DEPS: write DEPS/models, check each model on the engines, and write the index."""
+
+import pathlib
+import shutil
+import sys
+
+import onnx
+
+import elementwise
+import index
+import oddities
+import real
+import shapes
+import tflite_engine
+import validate
+
+# Slots and outcomes that a test relies on: the set-up fails where an engine no longer runs these.
+REFUSED = set()
+
+
+def main(deps):
+    folder = deps / "models"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    library = tflite_engine.load(deps)
+    entries = [index.HEADER]
+    for group in (elementwise, shapes, oddities):
+        for model in group.models():
+            entries.append(generated_entry(folder, library, model))
+    real.copy(deps / "packages", folder)
+    entries += real_entries(folder)
+    (folder / "INDEX.txt").write_text("\n".join(entries))
+
+
+def generated_entry(folder, library, model):
+    formats = []
+    if model.onnx is not None:
+        path = folder / f"{model.name}.onnx"
+        onnx.save(model.onnx(), str(path))
+        outcome = validate.onnx_outcome(path, model)
+        formats.append((path.name, index.onnx_slots(path), {"onnxruntime": outcome}))
+    if model.tflite is not None:
+        path = folder / f"{model.name}.tflite"
+        model.tflite(path)
+        outcomes = {"tflite, plain": validate.tflite_outcome(library, path, model, False),
+                    "tflite, xnnpack": validate.tflite_outcome(library, path, model, True)}
+        formats.append((path.name, index.tflite_slots(path), outcomes))
+    does = model.does + (f" ({model.without})" if model.without else "")
+    return index.entry(model.name, does, formats)
+
+
+def real_entries(folder):
+    for name, does in real.DOES.items():
+        formats = []
+        for suffix, slots in (("onnx", index.onnx_slots), ("tflite", index.tflite_slots)):
+            path = folder / f"{name}.{suffix}"
+            if path.exists():
+                formats.append((path.name, slots(path), {}))
+        yield index.entry(name, does, formats)
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))

@@ -1,0 +1,159 @@
+"""TFLite's C API through ctypes, with copies: the oracle of models and references. It is not zerobind."""
+
+import contextlib
+import ctypes
+import sys
+
+import numpy as np
+
+DTYPES = {1: np.float32, 2: np.int32, 3: np.uint8, 4: np.int64, 6: np.bool_, 7: np.int16, 9: np.int8,
+          10: np.float16, 11: np.float64}
+REPORTER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+
+
+class TfliteError(Exception):
+    """A call that did not return kTfLiteOk, with the engine's text."""
+
+
+class Quantization(ctypes.Structure):
+    _fields_ = [("scale", ctypes.c_float), ("zero_point", ctypes.c_int32)]
+
+
+class Library:
+    POINTERS = ("ModelCreateFromFile", "InterpreterOptionsCreate", "InterpreterCreate",
+                "InterpreterGetInputTensor", "InterpreterGetOutputTensor", "XNNPackDelegateCreate", "TensorData")
+
+    def __init__(self, path):
+        self.library = ctypes.CDLL(str(path))
+        for name in self.POINTERS:
+            self[name].restype = ctypes.c_void_p
+        self["Version"].restype = ctypes.c_char_p
+        self["TensorName"].restype = ctypes.c_char_p
+        self["TensorByteSize"].restype = ctypes.c_size_t
+        self["TensorQuantizationParams"].restype = Quantization
+        # a va_list is passed on untouched, which works where it is passed as a pointer
+        self.format = ctypes.CDLL(None).vsnprintf
+
+    def __getitem__(self, name):
+        return getattr(self.library, f"TfLite{name}")
+
+
+class Interpreter:
+    def __init__(self, library, path, xnnpack, threads=1):
+        self.library = library
+        self.messages = []
+        self.cleanup = contextlib.ExitStack()
+        self.model = self.pointer("ModelCreateFromFile", str(path).encode())
+        self.cleanup.callback(self.call, "ModelDelete", self.model)
+        options = self.pointer("InterpreterOptionsCreate")
+        self.call("InterpreterOptionsSetNumThreads", options, threads)
+        self.reporter = REPORTER(self.report)
+        self.call("InterpreterOptionsSetErrorReporter", options, self.reporter, None)
+        if xnnpack:
+            # NULL options are the defaults, which do not depend on the struct's layout
+            delegate = self.pointer("XNNPackDelegateCreate", None)
+            self.cleanup.callback(self.call, "XNNPackDelegateDelete", delegate)
+            self.call("InterpreterOptionsAddDelegate", options, delegate)
+        try:
+            self.handle = self.pointer("InterpreterCreate", self.model, options)
+        finally:
+            self.call("InterpreterOptionsDelete", options)
+        self.cleanup.callback(self.call, "InterpreterDelete", self.handle)
+
+    def close(self):
+        """The interpreter, then the delegate, then the model."""
+        self.cleanup.close()
+
+    def report(self, _user_data, text, arguments):
+        buffer = ctypes.create_string_buffer(1024)
+        self.library.format(buffer, ctypes.c_size_t(1024), text, ctypes.c_void_p(arguments))
+        self.messages.append(buffer.value.decode(errors="replace").strip())
+
+    def pointer(self, name, *arguments):
+        result = self.call(name, *arguments)
+        if result is None:
+            raise TfliteError(f"{name} gave NULL: {' / '.join(self.messages)}")
+        return ctypes.c_void_p(result)
+
+    def call(self, name, *arguments):
+        return self.library[name](*arguments)
+
+    def check(self, name, *arguments):
+        status = self.call(name, self.handle, *arguments)
+        if status != 0:
+            raise TfliteError(f"{name} gave {status}: {' / '.join(self.messages)}")
+
+    def allocate(self):
+        self.check("InterpreterAllocateTensors")
+
+    def resize(self, index, shape):
+        self.check("InterpreterResizeInputTensor", index, (ctypes.c_int * len(shape))(*shape), len(shape))
+
+    def invoke(self):
+        self.check("InterpreterInvoke")
+
+    def run(self, inputs):
+        """Resize where a shape differs, copy in, invoke, copy out."""
+        for index, values in enumerate(inputs):
+            if shape(self.library, self.input_tensor(index)) != values.shape:
+                self.resize(index, values.shape)
+        self.allocate()
+        return self.step(inputs)
+
+    def step(self, inputs):
+        """A further run at the shapes of the last one."""
+        for index, values in enumerate(inputs):
+            self.write_input(index, values)
+        self.invoke()
+        return [self.read(self.output_tensor(index)) for index in range(self.output_count())]
+
+    def write_input(self, index, values):
+        tensor = self.input_tensor(index)
+        bytes_ = np.ascontiguousarray(values).tobytes()
+        size = self.call("TensorByteSize", tensor)
+        if size != len(bytes_):
+            raise TfliteError(f"input {index} takes {size} bytes, not {len(bytes_)}")
+        if size > 0:
+            status = self.call("TensorCopyFromBuffer", tensor, bytes_, ctypes.c_size_t(size))
+            if status != 0:
+                raise TfliteError(f"TensorCopyFromBuffer gave {status}")
+
+    def read(self, tensor):
+        size = self.call("TensorByteSize", tensor)
+        data = ctypes.string_at(self.call("TensorData", tensor), size) if size > 0 else b""
+        return np.frombuffer(data, dtype(self.library, tensor)).reshape(shape(self.library, tensor))
+
+    # Looked up each time: a tensor's address changes when tensors are allocated.
+    def input_tensor(self, index):
+        return self.pointer("InterpreterGetInputTensor", self.handle, index)
+
+    def output_tensor(self, index):
+        return self.pointer("InterpreterGetOutputTensor", self.handle, index)
+
+    def input_count(self):
+        return self.call("InterpreterGetInputTensorCount", self.handle)
+
+    def output_count(self):
+        return self.call("InterpreterGetOutputTensorCount", self.handle)
+
+
+def shape(library, tensor):
+    return tuple(library["TensorDim"](tensor, axis) for axis in range(library["TensorNumDims"](tensor)))
+
+
+def dtype(library, tensor):
+    return DTYPES[library["TensorType"](tensor)]
+
+
+def name(library, tensor):
+    return library["TensorName"](tensor).decode()
+
+
+def quantization(library, tensor):
+    found = library["TensorQuantizationParams"](tensor)
+    return (found.scale, found.zero_point)
+
+
+def load(deps):
+    suffix = ".dylib" if sys.platform == "darwin" else ".so"
+    return Library(deps / "engines" / f"libtensorflowlite_c{suffix}")

@@ -1,0 +1,95 @@
+"""Runs a written model on each engine and compares with numpy.
+
+A run is made in a child process, since the TFLite engine may crash where it should refuse.
+"""
+
+import multiprocessing
+
+import numpy as np
+import onnxruntime
+
+import tflite_engine
+
+
+def onnx_outcome(path, model):
+    """"runs", or what the engine said."""
+    return in_child(run_onnx, path, model)
+
+
+def tflite_outcome(library, path, model, xnnpack):
+    return in_child(run_tflite, library, path, model, xnnpack)
+
+
+def in_child(function, *arguments):
+    # forked, so that models need not be picklable
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+
+    def work():
+        try:
+            sender.send(function(*arguments))
+        except WrongResult as error:
+            sender.send(error)
+        except Exception as error:
+            sender.send(f"refused: {first_line(error)}")
+
+    process = context.Process(target=work)
+    process.start()
+    sender.close()
+    try:
+        outcome = receiver.recv()
+    except EOFError:
+        process.join()
+        outcome = f"crashed: exit code {process.exitcode}"
+    process.join()
+    if isinstance(outcome, WrongResult):
+        raise outcome
+    return outcome
+
+
+class WrongResult(Exception):
+    """The engine ran and computed something else: the generated model is wrong."""
+
+
+def first_line(error):
+    return str(error).strip().splitlines()[0]
+
+
+def run_onnx(path, model):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    names = [slot.name for slot in session.get_inputs()]
+    for position, inputs in enumerate(model.trials):
+        compare(model, position, session.run(None, dict(zip(names, inputs))))
+    return "runs" if model.trials else "opens"
+
+
+def run_tflite(library, path, model, xnnpack):
+    interpreter = tflite_engine.Interpreter(library, path, xnnpack)
+    for position, inputs in enumerate(model.trials):
+        if position > 0 and not model.stateful:
+            interpreter.close()
+            interpreter = tflite_engine.Interpreter(library, path, xnnpack)
+        compare(model, position, interpreter.run(inputs))
+    interpreter.close()
+    return "runs" if model.trials else "opens"
+
+
+def compare(model, position, outputs):
+    if model.expected is None:
+        return
+    if model.stateful:
+        inputs = [values for trial in model.trials[:position + 1] for values in trial]
+    else:
+        inputs = model.trials[position]
+    expected = model.expected(*inputs)
+    if len(outputs) != len(expected):
+        raise WrongResult(f"{model.name}: {len(outputs)} outputs, not {len(expected)}")
+    for index, (got, wanted) in enumerate(zip(outputs, expected)):
+        if got.dtype != wanted.dtype or got.shape != wanted.shape:
+            raise WrongResult(f"{model.name} output {index}: {got.dtype} {got.shape}, "
+                              f"not {wanted.dtype} {wanted.shape}")
+        if not np.array_equal(got, wanted):
+            raise WrongResult(f"{model.name} output {index}: {got.flat[:8]}, not {wanted.flat[:8]}")
