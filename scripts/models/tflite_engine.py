@@ -8,6 +8,7 @@ import numpy as np
 
 DTYPES = {1: np.float32, 2: np.int32, 3: np.uint8, 4: np.int64, 6: np.bool_, 7: np.int16, 9: np.int8,
           10: np.float16, 11: np.float64}
+SKIP_ALIGNMENT_CHECK = 1
 REPORTER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 
 
@@ -17,6 +18,10 @@ class TfliteError(Exception):
 
 class Quantization(ctypes.Structure):
     _fields_ = [("scale", ctypes.c_float), ("zero_point", ctypes.c_int32)]
+
+
+class Allocation(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
 
 
 class Library:
@@ -117,6 +122,12 @@ class Interpreter:
             status = self.call("TensorCopyFromBuffer", tensor, bytes_, ctypes.c_size_t(size))
             if status != 0:
                 raise TfliteError(f"TensorCopyFromBuffer gave {status}")
+
+    def bind_input(self, index, address, size):
+        """Lend memory at any alignment; only for probing what the engine does with it."""
+        tensor = self.call("InterpreterGetInputTensorIndex", self.handle, index)
+        self.check("InterpreterSetCustomAllocationForTensor", tensor,
+                   ctypes.byref(Allocation(address, size)), ctypes.c_int64(SKIP_ALIGNMENT_CHECK))
 
     def read(self, tensor):
         size = self.call("TensorByteSize", tensor)

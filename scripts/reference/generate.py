@@ -73,12 +73,21 @@ def okay_nabu(deps, library, folder):
     frames = [ramp if index // 10 % 2 == 0 else generator.integers(-128, 128, (1, 3, 40), np.int8)
               for index in range(STREAM_FRAMES)]
     folder.save("okay_nabu.input", np.stack(frames))
-    for configuration, xnnpack in CONFIGURATIONS.items():
-        interpreter = tflite_engine.Interpreter(library, deps / "models/okay_nabu.tflite", xnnpack)
-        interpreter.allocate()
-        outputs = np.stack([interpreter.step([frame])[0] for frame in frames])
-        interpreter.close()
-        folder.save(f"okay_nabu.tflite-{configuration}.output", outputs)
+    for model in ("okay_nabu", "okay_nabu_features"):
+        for configuration, xnnpack in CONFIGURATIONS.items():
+            outputs = stream(library, deps / f"models/{model}.tflite", xnnpack, frames)
+            folder.save(f"{model}.tflite-{configuration}.output", outputs)
+    # the last ones: each of the 50 must differ from its neighbour, or the stream shows nothing
+    if (outputs[1:] == outputs[:-1]).all(axis=tuple(range(1, outputs.ndim))).any():
+        raise SystemExit("okay_nabu_features: two frames in a row have the same output")
+
+
+def stream(library, path, xnnpack, frames):
+    interpreter = tflite_engine.Interpreter(library, path, xnnpack)
+    interpreter.allocate()
+    outputs = np.stack([interpreter.step([frame])[0] for frame in frames])
+    interpreter.close()
+    return outputs
 
 
 def embedding(deps, library, folder):
