@@ -96,7 +96,7 @@ mod model {
 
     /// Loom must be told that only another thread can end the wait.
     #[derive(Debug, Default)]
-    pub struct Backoff;
+    pub struct Backoff {}
 
     impl Backoff {
         pub fn wait(&mut self) {

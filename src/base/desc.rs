@@ -34,6 +34,15 @@ impl Desc {
             Err(_) => fail!(ShapeMismatch, "{self}: the size in bytes does not fit in 64 bits"),
         }
     }
+
+    /// The same for memory of this process, which cannot have more bytes than half its address space.
+    pub fn memory_size(&self) -> Result<usize> {
+        let size = self.byte_size()?;
+        match usize::try_from(size) {
+            Ok(bytes) if bytes <= isize::MAX as usize => Ok(bytes),
+            _ => fail!(ShapeMismatch, "{self} is {size} bytes, more than this machine can address"),
+        }
+    }
 }
 
 impl fmt::Display for Desc {

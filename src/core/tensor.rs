@@ -96,9 +96,5 @@ fn known_size(desc: &Desc) -> Result<usize> {
             "{desc}: a tensor's own shape has to be known; leave an output whose shape only the run tells unbound and read it by zb_context_output_view"
         );
     }
-    let size = desc.byte_size()?;
-    match usize::try_from(size) {
-        Ok(size) if isize::try_from(size).is_ok() => Ok(size),
-        _ => fail!(ShapeMismatch, "{desc} is {size} bytes, more than this machine can address"),
-    }
+    desc.memory_size()
 }

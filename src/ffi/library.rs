@@ -132,7 +132,7 @@ pub unsafe extern "C" fn zb_tensor_desc_size(desc: *const zb_tensor_desc, size: 
         // SAFETY: the caller's promise.
         let desc = slots::read_desc(unsafe { pointers::required(desc, "desc") }?)?;
         pointers::check_out(size, "size")?;
-        let bytes = slots::byte_size(&desc)?;
+        let bytes = desc.memory_size()?;
         // SAFETY: not NULL, and writable by the caller's promise.
         unsafe { size.write(bytes) };
         Ok(())

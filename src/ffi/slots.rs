@@ -49,10 +49,3 @@ pub fn flags_to_c(flags: SlotFlags) -> u32 {
         | bit(flags.dynamic, ZB_SLOT_DYNAMIC)
         | bit(flags.duplicate, ZB_SLOT_DUPLICATE)
 }
-
-/// Bytes of a desc, as a C size.
-pub fn byte_size(desc: &Desc) -> Result<usize> {
-    let size = desc.byte_size()?;
-    usize::try_from(size)
-        .or_else(|_| fail!(ShapeMismatch, "{desc} is {size} bytes, more than this machine can address"))
-}

@@ -91,13 +91,6 @@ impl<'a, S, X, L: Layout> Entered<'a, S, X, L> {
         // SAFETY: the lease keeps the value in its slot, and nobody gets exclusive access to the shared part.
         unsafe { self.shared.deref().assume_init_ref() }
     }
-
-    /// Both parts at once.
-    #[inline]
-    pub fn parts(&mut self) -> (&S, &mut X) {
-        // SAFETY: as in `shared` and `deref_mut`; the parts are two separate cells.
-        unsafe { (self.shared.deref().assume_init_ref(), self.state.deref().assume_init_mut()) }
-    }
 }
 
 impl<S, X, L: Layout> Deref for Entered<'_, S, X, L> {

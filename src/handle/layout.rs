@@ -3,7 +3,7 @@
 //! From the lowest bit: a tag that is always 1 (no aligned pointer is ever a handle, NULL neither), the kind,
 //! the index of the slot, the generation of the slot.
 
-pub use crate::base::Kind;
+use crate::base::Kind;
 
 const TAG: u64 = 1;
 const KIND_SHIFT: u32 = 1;
@@ -58,11 +58,11 @@ pub trait Layout: Sized {
 }
 
 /// For 64-bit machines: 24 bits of index, 36 of generation.
-#[cfg(any(test, target_pointer_width = "64"))]
+#[cfg(any(all(test, not(loom)), target_pointer_width = "64"))]
 #[derive(Debug)]
 pub struct Wide;
 
-#[cfg(any(test, target_pointer_width = "64"))]
+#[cfg(any(all(test, not(loom)), target_pointer_width = "64"))]
 impl Layout for Wide {
     const INDEX_BITS: u32 = 24;
     const GENERATION_BITS: u32 = 36;
@@ -70,11 +70,11 @@ impl Layout for Wide {
 }
 
 /// For 32-bit machines: 14 bits of index, 14 of generation, so a slot is reused 16,383 times before a handle returns.
-#[cfg(any(test, target_pointer_width = "32"))]
+#[cfg(any(all(test, not(loom)), target_pointer_width = "32"))]
 #[derive(Debug)]
 pub struct Narrow;
 
-#[cfg(any(test, target_pointer_width = "32"))]
+#[cfg(any(all(test, not(loom)), target_pointer_width = "32"))]
 impl Layout for Narrow {
     const INDEX_BITS: u32 = 14;
     const GENERATION_BITS: u32 = 14;

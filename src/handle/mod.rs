@@ -27,11 +27,7 @@ mod stress;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-pub use guard::{Entered, Pinned};
-pub use layout::Kind;
 pub use table::Table;
-
-use std::fmt;
 
 /// Why a handle does not lead to its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,14 +40,6 @@ pub enum Refused {
     Poisoned,
 }
 
-/// No slot is left, or no memory for more. Gives the value back.
-pub struct Full<S, X> {
-    pub shared: S,
-    pub state: X,
-}
-
-impl<S, X> fmt::Debug for Full<S, X> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Full")
-    }
-}
+/// No slot is left, or no memory for more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;

@@ -1,7 +1,8 @@
 //! Any integer may be passed as a handle, in any order with any call.
 
-use super::layout::{Kind, Label, Layout, Narrow, Place, Wide};
+use super::layout::{Label, Layout, Narrow, Place, Wide};
 use super::{Refused, Table};
+use crate::base::Kind;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -153,6 +154,7 @@ proptest! {
         check_any_integer::<Narrow>(kind, u64::from(raw as u32));
     }
 
+    #[cfg(target_pointer_width = "64")]
     #[test]
     fn a_wide_table_is_a_map(steps in prop::collection::vec(step(), 0..300)) {
         check_against_map::<Wide>(steps);

@@ -1,6 +1,7 @@
 //! Real threads that destroy, reuse and enter the same few handles.
 
-use super::{Kind, Refused, Table};
+use super::{Refused, Table};
+use crate::base::Kind;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 

@@ -3,9 +3,10 @@
 use super::chunks::Chunks;
 use super::free::FreeList;
 use super::guard::{Entered, Lease, Pinned};
-use super::layout::{Kind, Label, Layout, Native, Place};
+use super::layout::{Label, Layout, Native, Place};
 use super::slot::Slot;
 use super::{Full, Refused, word};
+use crate::base::Kind;
 use crate::sync::{Backoff, Mutex, Ordering, const_fn, lock};
 
 /// All objects of one kind. At most one table per kind: only the kind tells their handles apart.
@@ -31,7 +32,7 @@ struct Found<'a, S, X> {
 impl<S, X, L: Layout> Table<S, X, L> {
     const_fn! {
         pub fn new(kind: Kind) -> Self {
-            const { assert!(L::BITS <= usize::BITS && L::GENERATION_BITS <= Native::GENERATION_BITS) };
+            const { assert!(L::BITS <= usize::BITS && L::GENERATION_BITS <= word::GENERATION_BITS) };
             Self {
                 label: Label::new(kind),
                 slots: Chunks::new(),
@@ -41,10 +42,10 @@ impl<S, X, L: Layout> Table<S, X, L> {
         }
     }
 
-    /// A new handle for a new value. When there is no room for it, the value comes back undropped.
-    pub fn insert(&self, shared: S, state: X) -> Result<usize, Full<S, X>> {
+    /// A new handle for a new value. When there is no room for it, the value is dropped, with no lock held.
+    pub fn insert(&self, shared: S, state: X) -> Result<usize, Full> {
         let Some((index, slot)) = self.vacancy() else {
-            return Err(Full { shared, state });
+            return Err(Full);
         };
         // SAFETY: the free list gives each vacant slot to one caller only.
         let generation = unsafe { slot.fill(shared, state) };

@@ -22,6 +22,7 @@ pub const RUN: u64 = 1 << 25;
 pub const DEAD: u64 = 1 << 26;
 const LIVE: u64 = 1 << 27;
 const GENERATION_SHIFT: u32 = 28;
+pub const GENERATION_BITS: u32 = u64::BITS - GENERATION_SHIFT;
 
 /// One pin fewer than the count can hold: the destroyer's own must always fit.
 const MOST_PINS: u64 = PINS - 1;

@@ -39,7 +39,10 @@ impl Context {
         }
         self.settled = false;
         self.viewable = false;
-        Displaced { _tensor: std::mem::replace(&mut self.slots[position].binding, tensor) }
+        let old = std::mem::replace(&mut self.slots[position].binding, tensor);
+        // the last run's list holds the tensor too; here it is never the last to let go
+        self.uses.clear();
+        Displaced { _tensor: old }
     }
 
     /// Type and shape against the slot: the type always, the shape as far as it is fixed by the model or a resize.

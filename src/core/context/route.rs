@@ -59,7 +59,7 @@ impl Context {
 
     fn route_input(&self, slot: Slot, memory: HostRange, desc: Option<Desc>) -> Result<Route> {
         let desc = self.checked_desc(slot, desc, memory.size())?;
-        let needed = needed_bytes(&desc)?;
+        let needed = desc.memory_size()?;
         if memory.size() != needed {
             return fail!(
                 ShapeMismatch,
@@ -76,7 +76,7 @@ impl Context {
 
     fn route_output(&self, slot: Slot, memory: HostRange, desc: Option<Desc>) -> Result<Route> {
         let desc = self.checked_desc(slot, desc, memory.size())?;
-        let needed = needed_bytes(&desc)?;
+        let needed = desc.memory_size()?;
         if memory.size() < needed {
             return fail!(
                 BufferTooSmall,
@@ -158,10 +158,4 @@ impl Context {
         }
         Ok(desc)
     }
-}
-
-fn needed_bytes(desc: &Desc) -> Result<usize> {
-    let size = desc.byte_size()?;
-    usize::try_from(size)
-        .or_else(|_| fail!(ShapeMismatch, "{desc} is {size} bytes, more than this machine can address"))
 }

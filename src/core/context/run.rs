@@ -6,15 +6,23 @@ use std::time::Instant;
 use super::Context;
 use super::report::LastRun;
 use super::route::Route;
-use crate::base::{Result, Side, fail};
+use crate::base::{Result, fail};
 use crate::core::Tensor;
-use crate::core::usage::Usage;
+use crate::core::usage::{self, Access, Usage, Uses};
 
-/// A bound tensor that a run uses, named by a slot that it is bound to.
-#[derive(Clone, Copy, Debug)]
+/// A bound tensor that a run uses.
 pub struct Use {
+    tensor: Arc<Tensor>,
+    access: Access,
+    /// A slot that it is bound to, for texts.
     position: usize,
-    writes: bool,
+}
+
+impl Uses for Use {
+    #[inline]
+    fn uses(&self) -> Option<(&Usage, Access)> {
+        Some((self.tensor.usage(), self.access))
+    }
 }
 
 impl Context {
@@ -24,13 +32,24 @@ impl Context {
             self.settle()?;
         }
         self.viewable = false;
-        let held = Held::acquire(self)?;
-        let result = held.context.run_engine();
-        drop(held);
+        // taken out, so that the tensors are let go by their guard also when an engine panics
+        let uses = std::mem::take(&mut self.uses);
+        let result = self.run_holding(&uses);
+        self.uses = uses;
         result?;
         self.viewable = true;
         self.stats.runs += 1;
         Ok(())
+    }
+
+    fn run_holding(&mut self, uses: &[Use]) -> Result<()> {
+        match usage::hold(uses) {
+            Ok(_held) => self.run_engine(),
+            Err(refused) => {
+                let label = self.label(uses[refused].position);
+                fail!(Busy, "the tensor bound to {label} is in use by a run of another context: wait for it")
+            }
+        }
     }
 
     fn run_engine(&mut self) -> Result<()> {
@@ -95,63 +114,14 @@ impl Context {
     pub(super) fn collect_uses(&mut self) {
         self.uses.clear();
         for position in 0..self.slots.len() {
-            let Some(tensor) = self.bound_tensor(position) else { continue };
-            let writes = self.slot_at(position).side == Side::Output;
-            match self.uses.iter().position(|known| self.is_bound_to(known.position, tensor)) {
-                Some(known) => self.uses[known].writes |= writes,
-                None => self.uses.push(Use { position, writes }),
+            let state = &self.slots[position];
+            let (None, Some(tensor)) = (&state.loan, &state.binding) else { continue };
+            let access = if position < self.inputs { Access::Read } else { Access::Write };
+            match self.uses.iter_mut().find(|known| Arc::ptr_eq(&known.tensor, tensor)) {
+                Some(known) if access == Access::Write => known.access = access,
+                Some(_) => {}
+                None => self.uses.push(Use { tensor: tensor.clone(), access, position }),
             }
         }
-    }
-
-    fn is_bound_to(&self, position: usize, tensor: &Arc<Tensor>) -> bool {
-        self.slots[position].binding.as_ref().is_some_and(|bound| Arc::ptr_eq(bound, tensor))
-    }
-
-    /// The tensor that the run takes from a binding; none where a loan shadows it.
-    fn bound_tensor(&self, position: usize) -> Option<&Arc<Tensor>> {
-        let state = &self.slots[position];
-        if state.loan.is_some() { None } else { state.binding.as_ref() }
-    }
-}
-
-/// The context while its tensors are marked as in use; they are let go on drop, so also when an engine panics.
-struct Held<'a> {
-    context: &'a mut Context,
-    count: usize,
-}
-
-impl<'a> Held<'a> {
-    fn acquire(context: &'a mut Context) -> Result<Held<'a>> {
-        let mut held = Held { context, count: 0 };
-        while let Some(wanted) = held.context.uses.get(held.count).copied() {
-            let free = held
-                .context
-                .usage(wanted)
-                .is_none_or(|usage| if wanted.writes { usage.try_write() } else { usage.try_read() });
-            if !free {
-                let label = held.context.label(wanted.position);
-                return fail!(Busy, "the tensor bound to {label} is in use by a run of another context: wait for it");
-            }
-            held.count += 1;
-        }
-        Ok(held)
-    }
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        for index in 0..self.count {
-            let done = self.context.uses[index];
-            if let Some(usage) = self.context.usage(done) {
-                if done.writes { usage.end_write() } else { usage.end_read() }
-            }
-        }
-    }
-}
-
-impl Context {
-    fn usage(&self, wanted: Use) -> Option<&Usage> {
-        self.slots[wanted.position].binding.as_deref().map(Tensor::usage)
     }
 }
