@@ -1,10 +1,29 @@
-//! Placeholder until the adapter lands.
+//! TensorFlow Lite, through its C library.
+//!
+//! TFLite checks almost nothing on the way that binds memory, so each call here is preceded by a check of ours; what
+//! depends on the host's memory (type, size, alignment, slack, overlap) is checked by the core.
+
+mod context;
+mod dry_run;
+mod interpreter;
+mod load;
+mod model;
+mod place;
+mod planning;
+mod report;
+mod sentinel;
+mod settings;
+mod symbols;
+mod tensor;
+
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use super::{EngineModel, ModelSource, Runtime, RuntimeInfo};
-use crate::base::{Result, fail};
+use crate::base::Result;
 
 pub struct Tflite;
 
@@ -17,23 +36,24 @@ impl Runtime for Tflite {
         "TFLite"
     }
 
-    fn recognises(&self, _model: &[u8]) -> bool {
-        false
+    fn recognises(&self, model: &[u8]) -> bool {
+        model::is_tflite(model)
     }
 
-    fn load(&self, _path: Option<&Path>) -> Result<()> {
-        fail!(RuntimeUnavailable, "not built yet")
+    fn load(&self, path: Option<&Path>) -> Result<()> {
+        load::engine(path).map(|_| ())
     }
 
     fn info(&self) -> RuntimeInfo {
-        RuntimeInfo::default()
+        load::info()
     }
 
-    fn has_option(&self, _key: &str) -> bool {
-        false
+    fn has_option(&self, key: &str) -> bool {
+        [settings::XNNPACK, settings::OPTIMIZATION].contains(&key)
     }
 
-    fn open(&self, _source: Arc<ModelSource>) -> Result<Box<dyn EngineModel>> {
-        fail!(RuntimeUnavailable, "not built yet")
+    fn open(&self, source: Arc<ModelSource>) -> Result<Box<dyn EngineModel>> {
+        let engine = load::engine(None)?;
+        Ok(Box::new(model::Model::open(&engine.symbols, source)?))
     }
 }

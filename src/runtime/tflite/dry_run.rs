@@ -1,0 +1,109 @@
+//! Trying shapes on an interpreter that is thrown away.
+//!
+//! Under XNNPACK the engine does not check that shapes make sense: an image smaller than a filter is planned without a
+//! complaint and crashes in the run. The plain kernels do check. And a plan that fails may cost the real interpreter its
+//! state, so shapes are tried elsewhere first.
+
+use std::sync::Arc;
+
+use super::interpreter::Interpreter;
+use super::model::Declared;
+use super::sentinel::Sentinel;
+use super::settings::Settings;
+use super::symbols::Symbols;
+use super::tensor::{Allocation, Tensor};
+use crate::base::{Dims, Result, Slot, Status, fail};
+
+/// The shapes of the outputs; `None` for one that only the run will tell.
+pub type OutputShapes = Vec<Option<Dims>>;
+
+/// Plans the shapes with plain kernels. `None` when plain kernels cannot run this model at all, because only XNNPACK has
+/// one of its operators.
+pub fn rehearse(
+    symbols: &'static Symbols,
+    declared: &Arc<Declared>,
+    shapes: &[Dims],
+    sentinel: Sentinel,
+) -> Result<Option<OutputShapes>> {
+    let mut stage = Interpreter::create(symbols, declared.parsed.clone(), Settings::plain())?;
+    apply_shapes(&mut stage, declared, shapes)?;
+    spare_inputs(&mut stage, declared, sentinel)?;
+    match stage.allocate() {
+        Err(error) if error.status == Status::Unsupported => return Ok(None),
+        other => other.map_err(|error| error.at(given(declared, shapes)))?,
+    }
+    if !shapes.iter().any(is_empty) {
+        refuse_empty_tensors(&stage, declared, shapes)?;
+    }
+    Ok(Some(output_shapes(&stage, declared)))
+}
+
+/// Gives each input its shape, where it does not have it already: a resize to the same shape is not free.
+pub fn apply_shapes(interpreter: &mut Interpreter, declared: &Declared, shapes: &[Dims]) -> Result<()> {
+    for (ordinal, (index, wanted)) in declared.input_tensors.iter().zip(shapes).enumerate() {
+        let now = interpreter.tensor(*index).map(Tensor::dims).transpose()?;
+        if now.as_ref() != Some(wanted) {
+            interpreter.resize(ordinal, wanted).map_err(|error| error.at(&declared.inputs[ordinal].name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes the inputs out of the arena before it is planned: they never compute from there.
+pub fn spare_inputs(interpreter: &mut Interpreter, declared: &Declared, sentinel: Sentinel) -> Result<()> {
+    for (ordinal, index) in declared.input_tensors.iter().enumerate() {
+        if interpreter.tensor(*index).is_some_and(is_bindable) {
+            // SAFETY: the number was checked when the model was opened; no run follows before there is memory.
+            let status = unsafe { interpreter.set_memory(*index, &sentinel.allocation()) };
+            interpreter.check(status, || format!("TFLite refuses memory of ours for {}", Slot::input(ordinal)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether memory of ours can take the place of the tensor's own.
+pub fn is_bindable(tensor: Tensor) -> bool {
+    matches!(tensor.allocation(), Allocation::Arena | Allocation::Custom) && !tensor.is_variable()
+}
+
+/// The shape of an output, if planning settled it.
+pub fn settled_shape(tensor: Tensor) -> Option<Dims> {
+    // behind a tensor that only the run will size, nothing is planned: such an output has no address yet
+    let is_planned = !tensor.data().is_null() || tensor.bytes() == 0;
+    if tensor.allocation() == Allocation::Dynamic || !is_planned {
+        return None;
+    }
+    tensor.dims().ok().filter(Dims::is_known)
+}
+
+fn output_shapes(stage: &Interpreter, declared: &Declared) -> OutputShapes {
+    declared.output_tensors.iter().map(|index| stage.tensor(*index).and_then(settled_shape)).collect()
+}
+
+/// Refuses shapes that leave nothing to compute with inside the model, as an image that is smaller than a filter does.
+fn refuse_empty_tensors(stage: &Interpreter, declared: &Declared, shapes: &[Dims]) -> Result<()> {
+    let tensors = (0..).map_while(|index| stage.tensor(index));
+    for tensor in tensors.filter(|tensor| tensor.allocation() == Allocation::Arena) {
+        let dims = tensor.dims()?;
+        if is_empty(&dims) || !dims.is_known() {
+            return fail!(
+                ShapeMismatch,
+                "{}: the tensor \"{}\" inside the model would become {dims}; the shape is too small for it",
+                given(declared, shapes),
+                tensor.name()
+            );
+        }
+    }
+    Ok(())
+}
+
+fn is_empty(dims: &Dims) -> bool {
+    dims.as_slice().contains(&0)
+}
+
+/// The shapes that were asked for, for texts.
+pub fn given(declared: &Declared, shapes: &[Dims]) -> String {
+    let inputs = declared.inputs.iter().zip(shapes);
+    let list: Vec<String> = inputs.map(|(input, dims)| format!("{} {dims}", input.name)).collect();
+    format!("with {}", list.join(", "))
+}

@@ -1,0 +1,130 @@
+//! A model: parsed once, listed once, shared by its contexts.
+
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use super::context::Context;
+use super::interpreter::{Interpreter, ParsedModel};
+use super::settings::Settings;
+use super::symbols::Symbols;
+use crate::base::{Dims, Result, Side, Slot, SlotInfo, fail};
+use crate::runtime::{EngineContext, EngineModel, EngineOptions, ModelSource};
+
+/// Whether the bytes bear the mark of TFLite's model format.
+pub fn is_tflite(bytes: &[u8]) -> bool {
+    bytes.get(4..8) == Some(b"TFL3")
+}
+
+/// What all contexts of a model need to know of it.
+pub struct Declared {
+    pub parsed: Arc<ParsedModel>,
+    pub inputs: Vec<SlotInfo>,
+    pub outputs: Vec<SlotInfo>,
+    /// The engine's number of the tensor behind each slot; checked, so that they can be used without a check.
+    pub input_tensors: Vec<c_int>,
+    pub output_tensors: Vec<c_int>,
+}
+
+pub struct Model {
+    symbols: &'static Symbols,
+    declared: Arc<Declared>,
+}
+
+impl Model {
+    pub fn open(symbols: &'static Symbols, source: Arc<ModelSource>) -> Result<Model> {
+        let parsed = Arc::new(ParsedModel::parse(symbols, source)?);
+        // only an interpreter knows the slots; it plans nothing, since some models cannot be planned as they are declared
+        let interpreter = Interpreter::create(symbols, parsed.clone(), Settings::plain())?;
+        let (input_tensors, output_tensors) = (interpreter.input_tensors(), interpreter.output_tensors());
+        let inputs = list(&interpreter, &input_tensors, Slot::input)?;
+        let mut outputs = list(&interpreter, &output_tensors, Slot::output)?;
+        for (position, output) in outputs.iter_mut().enumerate() {
+            let twin = output_twin(&input_tensors, &output_tensors, position);
+            output.flags.pass_through = twin.is_some_and(|slot| slot.side == Side::Input);
+            output.flags.duplicate = twin.is_some_and(|slot| slot.side == Side::Output);
+        }
+        let declared = Declared { parsed, inputs, outputs, input_tensors, output_tensors };
+        Ok(Model { symbols, declared: Arc::new(declared) })
+    }
+}
+
+impl EngineModel for Model {
+    fn inputs(&self) -> &[SlotInfo] {
+        &self.declared.inputs
+    }
+
+    fn outputs(&self) -> &[SlotInfo] {
+        &self.declared.outputs
+    }
+
+    fn new_context(&self, options: &EngineOptions) -> Result<Box<dyn EngineContext>> {
+        let settings = Settings::read(options)?;
+        Ok(Box::new(Context::create(self.symbols, self.declared.clone(), settings)?))
+    }
+}
+
+impl Declared {
+    /// Whether a shape of an input is left to the host.
+    pub fn is_open(&self) -> bool {
+        self.inputs.iter().any(|input| !input.desc.dims.is_known())
+    }
+
+    /// Checks shapes against what the model declares: the engine itself would resize anything.
+    pub fn check_shapes(&self, shapes: &[Dims]) -> Result<()> {
+        if shapes.len() != self.inputs.len() {
+            return fail!(InvalidArgument, "{} shapes for {} inputs", shapes.len(), self.inputs.len());
+        }
+        for (position, (shape, input)) in shapes.iter().zip(&self.inputs).enumerate() {
+            if !shape.is_known() || !shape.matches(&input.desc.dims) {
+                return fail!(
+                    ShapeMismatch,
+                    "input {position} \"{}\" is {} in the model, and {shape} does not fit: only dimensions of -1 can be chosen",
+                    input.name,
+                    input.desc
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The earlier slot that is the same tensor as an output. An input goes before an output.
+pub fn output_twin(inputs: &[c_int], outputs: &[c_int], position: usize) -> Option<Slot> {
+    let tensor = outputs[position];
+    let input = inputs.iter().position(|other| *other == tensor).map(Slot::input);
+    input.or_else(|| outputs[..position].iter().position(|other| *other == tensor).map(Slot::output))
+}
+
+/// The earlier input that is the same tensor as an input.
+pub fn input_twin(inputs: &[c_int], position: usize) -> Option<Slot> {
+    inputs[..position].iter().position(|other| *other == inputs[position]).map(Slot::input)
+}
+
+fn list(interpreter: &Interpreter, tensors: &[c_int], slot: fn(usize) -> Slot) -> Result<Vec<SlotInfo>> {
+    let read = |(position, index): (usize, &c_int)| match interpreter.tensor(*index) {
+        Some(tensor) => tensor.slot_info().map_err(|error| error.at(slot(position))),
+        None => fail!(ModelInvalid, "{} is tensor {index}, which the model does not have", slot(position)),
+    };
+    tensors.iter().enumerate().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_is_at_offset_four() {
+        assert!(is_tflite(b"\x1c\0\0\0TFL3rest"));
+        assert!(!is_tflite(b"TFL3"));
+        assert!(!is_tflite(b"\x08\x07\x12\x04onnx"));
+    }
+
+    #[test]
+    fn slots_of_one_tensor_point_to_the_first() {
+        assert_eq!(output_twin(&[0, 1], &[2, 1, 2], 0), None);
+        assert_eq!(output_twin(&[0, 1], &[2, 1, 2], 1), Some(Slot::input(1)));
+        assert_eq!(output_twin(&[0, 1], &[2, 1, 2], 2), Some(Slot::output(0)));
+        assert_eq!(input_twin(&[5, 6, 5], 2), Some(Slot::input(0)));
+        assert_eq!(input_twin(&[5, 6, 5], 1), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! What a slot computes with at the moment.
+
+use std::ffi::c_int;
+
+use crate::base::{Side, Slot};
+use crate::memory::Buffer;
+
+/// Whose memory the engine holds for a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// Its own, as planned; nothing was ever put in its place.
+    Engine,
+    /// The sentinel: none.
+    Nothing,
+    /// The host's.
+    Host,
+    /// Ours, since the engine's own does not come back.
+    Scratch,
+}
+
+/// A slot with the tensor behind it.
+pub struct Place {
+    pub slot: Slot,
+    /// The engine's number, checked when the model was opened.
+    pub tensor: c_int,
+    /// Bytes of the tensor in the plan in force.
+    pub bytes: usize,
+    /// Whether memory can be given to it: neither a twin of another slot nor fixed.
+    pub bindable: bool,
+    pub held: Held,
+    /// Made when an output that has lost the engine's memory first has to run without the host's.
+    pub scratch: Option<Buffer>,
+}
+
+impl Place {
+    pub fn new(slot: Slot, tensor: c_int) -> Place {
+        Place { slot, tensor, bytes: 0, bindable: false, held: Held::Engine, scratch: None }
+    }
+
+    /// Whether a run has to look at this slot before it can start.
+    pub fn is_loose(&self) -> bool {
+        let has_memory = match self.slot.side {
+            Side::Input => self.held == Held::Host,
+            Side::Output => self.held != Held::Nothing,
+        };
+        self.bindable && !has_memory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_need_the_host_and_outputs_need_anyone() {
+        let loose = |slot, bindable, held| Place { bindable, held, ..Place::new(slot, 0) }.is_loose();
+        for held in [Held::Engine, Held::Nothing, Held::Scratch] {
+            assert!(loose(Slot::input(0), true, held));
+        }
+        assert!(!loose(Slot::input(0), true, Held::Host));
+        assert!(!loose(Slot::input(0), false, Held::Engine));
+        assert!(loose(Slot::output(0), true, Held::Nothing));
+        for held in [Held::Engine, Held::Scratch, Held::Host] {
+            assert!(!loose(Slot::output(0), true, held));
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The functions of TFLite's C API that are used here: their types and one table of pointers to them.
+//!
+//! The table does not know how a name becomes an address, so that a build which links TFLite can fill it too.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// Something that only the engine knows from inside.
+macro_rules! opaque {
+    ($($name:ident)*) => { $(#[repr(C)] pub struct $name { _inside: [u8; 0] })* };
+}
+opaque! { RawModel RawOptions RawInterpreter RawTensor RawDelegate }
+
+/// `TfLiteStatus`; kept as a number, since later versions add values.
+pub type RawStatus = c_int;
+pub const OK: RawStatus = 0;
+/// An operator that the engine has no code for.
+pub const UNRESOLVED_OPS: RawStatus = 7;
+
+/// `va_list` as a parameter: see `report`.
+pub type VaList = *mut c_void;
+pub type Reporter = unsafe extern "C" fn(user_data: *mut c_void, format: *const c_char, arguments: VaList);
+
+/// Memory of the host in the place of the engine's (`TfLiteCustomAllocation`).
+#[repr(C)]
+pub struct CustomAllocation {
+    pub data: *mut c_void,
+    pub bytes: usize,
+}
+
+/// `TfLiteIntArray` and `TfLiteFloatArray`: a count, then that many values of four bytes.
+#[repr(C)]
+pub struct RawArray<T> {
+    pub size: c_int,
+    pub first: [T; 0],
+}
+
+/// `TfLiteQuantization`.
+#[repr(C)]
+pub struct RawQuantization {
+    pub kind: c_int,
+    pub parameters: *const c_void,
+}
+
+/// `TfLiteAffineQuantization`, what `parameters` points to when `kind` is 1.
+#[repr(C)]
+pub struct RawAffine {
+    pub scales: *const RawArray<f32>,
+    pub zero_points: *const RawArray<i32>,
+    pub axis: i32,
+}
+
+/// `TfLiteXNNPackDelegateOptions`, with room for what later versions append.
+///
+/// Every version begins with the number of threads, and since 2.5 it is larger than what any calling convention returns in
+/// registers. Such a result is written through a pointer to memory of the caller, so more room than the engine's own
+/// version needs is harmless; a smaller struct would be overrun. 2.17 has 32 bytes.
+#[repr(C, align(16))]
+pub struct XnnpackOptions {
+    pub threads: i32,
+    _rest: [u32; 127],
+}
+
+/// A way from a C name to an address: an opened library, or a list of linked functions.
+pub trait LookUp {
+    fn address(&self, name: &CStr) -> Option<*const c_void>;
+}
+
+/// An address as a function.
+///
+/// # Safety
+/// `address` is a function of the type `F`, a plain function pointer.
+unsafe fn as_function<F: Copy>(address: *const c_void) -> F {
+    const { assert!(size_of::<F>() == size_of::<*const c_void>()) };
+    // SAFETY: both are as large as a pointer, and the caller vouches for the type.
+    unsafe { std::mem::transmute_copy(&address) }
+}
+
+macro_rules! symbols {
+    (
+        required { $($field:ident = $name:literal: fn($($argument:ty),*) $(-> $result:ty)?;)* }
+        optional { $($extra:ident = $extra_name:literal: fn($($extra_argument:ty),*) $(-> $extra_result:ty)?;)* }
+    ) => {
+        /// What the engine can do for us.
+        #[derive(Clone, Copy)]
+        pub struct Symbols {
+            $(pub $field: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            $(pub $extra: Option<unsafe extern "C" fn($($extra_argument),*) $(-> $extra_result)?>,)*
+        }
+
+        impl Symbols {
+            /// Looks everything up; the error is the list of what is missing.
+            pub fn fill(library: &dyn LookUp) -> Result<Symbols, Vec<&'static CStr>> {
+                let missing: Vec<&CStr> =
+                    [$($name),*].into_iter().filter(|name| library.address(name).is_none()).collect();
+                if !missing.is_empty() {
+                    return Err(missing);
+                }
+                // SAFETY: a function of this name in TFLite's C API has this type in every version that is accepted.
+                unsafe {
+                    Ok(Symbols {
+                        $($field: as_function(library.address($name).expect("looked up above")),)*
+                        $($extra: library.address($extra_name).map(|address| as_function(address)),)*
+                    })
+                }
+            }
+        }
+    };
+}
+
+symbols! {
+    required {
+        model_delete = c"TfLiteModelDelete": fn(*mut RawModel);
+        model_create = c"TfLiteModelCreateWithErrorReporter":
+            fn(*const c_void, usize, Reporter, *mut c_void) -> *mut RawModel;
+
+        options_create = c"TfLiteInterpreterOptionsCreate": fn() -> *mut RawOptions;
+        options_delete = c"TfLiteInterpreterOptionsDelete": fn(*mut RawOptions);
+        options_set_threads = c"TfLiteInterpreterOptionsSetNumThreads": fn(*mut RawOptions, i32);
+        options_add_delegate = c"TfLiteInterpreterOptionsAddDelegate": fn(*mut RawOptions, *mut RawDelegate);
+        options_set_reporter = c"TfLiteInterpreterOptionsSetErrorReporter":
+            fn(*mut RawOptions, Reporter, *mut c_void);
+
+        interpreter_create = c"TfLiteInterpreterCreate": fn(*const RawModel, *const RawOptions) -> *mut RawInterpreter;
+        interpreter_delete = c"TfLiteInterpreterDelete": fn(*mut RawInterpreter);
+        input_count = c"TfLiteInterpreterGetInputTensorCount": fn(*const RawInterpreter) -> i32;
+        output_count = c"TfLiteInterpreterGetOutputTensorCount": fn(*const RawInterpreter) -> i32;
+        input_indices = c"TfLiteInterpreterInputTensorIndices": fn(*const RawInterpreter) -> *const c_int;
+        output_indices = c"TfLiteInterpreterOutputTensorIndices": fn(*const RawInterpreter) -> *const c_int;
+        tensor = c"TfLiteInterpreterGetTensor": fn(*const RawInterpreter, c_int) -> *const RawTensor;
+        resize_input = c"TfLiteInterpreterResizeInputTensor":
+            fn(*mut RawInterpreter, i32, *const c_int, i32) -> RawStatus;
+        allocate_tensors = c"TfLiteInterpreterAllocateTensors": fn(*mut RawInterpreter) -> RawStatus;
+        set_custom_allocation = c"TfLiteInterpreterSetCustomAllocationForTensor":
+            fn(*mut RawInterpreter, c_int, *const CustomAllocation, i64) -> RawStatus;
+        invoke = c"TfLiteInterpreterInvoke": fn(*mut RawInterpreter) -> RawStatus;
+
+        tensor_type = c"TfLiteTensorType": fn(*const RawTensor) -> c_int;
+        tensor_rank = c"TfLiteTensorNumDims": fn(*const RawTensor) -> i32;
+        tensor_dim = c"TfLiteTensorDim": fn(*const RawTensor, i32) -> i32;
+        tensor_bytes = c"TfLiteTensorByteSize": fn(*const RawTensor) -> usize;
+        tensor_data = c"TfLiteTensorData": fn(*const RawTensor) -> *mut c_void;
+        tensor_name = c"TfLiteTensorName": fn(*const RawTensor) -> *const c_char;
+        tensor_allocation = c"TfLiteOpaqueTensorGetAllocationType": fn(*const RawTensor) -> c_int;
+        tensor_is_variable = c"TfLiteOpaqueTensorIsVariable": fn(*const RawTensor) -> c_int;
+        tensor_open_rank = c"TfLiteOpaqueTensorGetNumDimsSignature": fn(*const RawTensor, *mut i32) -> RawStatus;
+        tensor_open_dim = c"TfLiteOpaqueTensorGetDimSignature": fn(*const RawTensor, i32, *mut i32) -> RawStatus;
+        tensor_quantization = c"TfLiteOpaqueTensorGetQuantization": fn(*const RawTensor) -> RawQuantization;
+    }
+    optional {
+        // a library built without XNNPACK has none of these
+        xnnpack_defaults = c"TfLiteXNNPackDelegateOptionsDefault": fn() -> XnnpackOptions;
+        xnnpack_create = c"TfLiteXNNPackDelegateCreate": fn(*const XnnpackOptions) -> *mut RawDelegate;
+        xnnpack_delete = c"TfLiteXNNPackDelegateDelete": fn(*mut RawDelegate);
+        type_name = c"TfLiteTypeGetName": fn(c_int) -> *const c_char;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Without(&'static CStr);
+
+    impl LookUp for Without {
+        fn address(&self, name: &CStr) -> Option<*const c_void> {
+            (name != self.0).then_some(as_missing as *const c_void)
+        }
+    }
+
+    extern "C" fn as_missing() {}
+
+    #[test]
+    fn a_missing_function_is_named_and_an_optional_one_is_not_needed() {
+        let missing = Symbols::fill(&Without(c"TfLiteInterpreterInvoke")).err().unwrap();
+        assert_eq!(missing, [c"TfLiteInterpreterInvoke"]);
+        let table = Symbols::fill(&Without(c"TfLiteXNNPackDelegateCreate")).ok().unwrap();
+        assert!(table.xnnpack_create.is_none() && table.xnnpack_delete.is_some());
+    }
+
+    #[test]
+    fn structs_have_the_layout_of_the_headers() {
+        assert_eq!(size_of::<CustomAllocation>(), 2 * size_of::<usize>());
+        assert_eq!(size_of::<RawQuantization>(), 2 * size_of::<usize>());
+        assert_eq!(std::mem::offset_of!(RawArray<f32>, first), 4);
+        assert_eq!(std::mem::offset_of!(XnnpackOptions, threads), 0);
+    }
+}
