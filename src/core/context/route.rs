@@ -71,6 +71,9 @@ impl Context {
         if let Some(reason) = self.planned(slot).and_then(|planned| planned.fixed) {
             return fail!(Unsupported, "{} cannot be given: {}", self.model.label(slot), reason.to_string_lossy());
         }
+        if let Some(twin) = self.planned(slot).and_then(|planned| planned.twin) {
+            return self.route_input_twin(slot, twin, memory);
+        }
         self.direct_or_staged(slot, memory, desc)
     }
 
@@ -97,10 +100,26 @@ impl Context {
         self.direct_or_staged(slot, memory, desc)
     }
 
+    /// An input that the model lists twice: there is one tensor, so there can be one memory only.
+    fn route_input_twin(&self, slot: Slot, twin: Slot, memory: HostRange) -> Result<Route> {
+        if self.shares_address(twin, &memory) {
+            return Ok(Route::Shared { memory });
+        }
+        fail!(
+            Unsupported,
+            "{} is the same tensor of the model as {}: give both the same memory",
+            self.model.label(slot),
+            self.model.label(twin)
+        )
+    }
+
+    fn shares_address(&self, slot: Slot, memory: &HostRange) -> bool {
+        self.effective(self.position_of(slot)).is_some_and(|(other, _)| other.data() == memory.data())
+    }
+
     /// An output that is the same engine tensor as another slot: direct at the same address, otherwise a copy.
     fn route_twin(&self, slot: Slot, twin: Slot, memory: HostRange, desc: Desc) -> Result<Route> {
-        let other = self.effective(self.position_of(twin));
-        if other.is_some_and(|(other, _)| other.data() == memory.data()) {
+        if self.shares_address(twin, &memory) {
             return Ok(Route::Shared { memory });
         }
         let reason = match twin.side {

@@ -166,7 +166,9 @@ mod tests {
         for good in ["2.17.0", "2.17.1", "2.100.0-rc1", "3.0.0"] {
             assert!(check_version(good).is_ok(), "{good}");
         }
-        for (bad, part) in [("2.9.0", "too old"), ("1.15.0", "too old"), ("", "not understood"), ("x.y", "not understood")] {
+        for (bad, part) in
+            [("2.9.0", "too old"), ("1.15.0", "too old"), ("", "not understood"), ("x.y", "not understood")]
+        {
             let error = check_version(bad).unwrap_err();
             assert_eq!(error.status, Status::RuntimeUnavailable);
             assert!(error.text.contains(part), "{bad}: {}", error.text);

@@ -40,7 +40,10 @@ impl Context {
             match input_twin(&self.declared.input_tensors, position) {
                 Some(twin) if shapes[twin.index] != *shape => {
                     let other = shapes[twin.index];
-                    return fail!(ShapeMismatch, "input {position} is {twin}: it cannot be {shape} while that is {other}");
+                    return fail!(
+                        ShapeMismatch,
+                        "input {position} is {twin}: it cannot be {shape} while that is {other}"
+                    );
                 }
                 _ => {}
             }

@@ -36,7 +36,10 @@ impl Settings {
         }
         let xnnpack = match (wanted, optimized) {
             (Some(true), false) => {
-                return fail!(InvalidArgument, "{OPTIMIZATION} = \"none\" turns off what {XNNPACK} = \"true\" turns on");
+                return fail!(
+                    InvalidArgument,
+                    "{OPTIMIZATION} = \"none\" turns off what {XNNPACK} = \"true\" turns on"
+                );
             }
             (Some(true), true) => Xnnpack::On,
             (Some(false), _) | (None, false) => Xnnpack::Off,

@@ -119,7 +119,15 @@ impl<'a> Tensor<'a> {
             dynamic: !desc.dims.is_known(),
             ..SlotFlags::default()
         };
-        Ok(SlotInfo { name: self.name(), desc, flags, dim_names: Vec::new(), quantization: self.quantization() })
+        let initial = self.dims()?;
+        Ok(SlotInfo {
+            name: self.name(),
+            desc,
+            initial,
+            flags,
+            dim_names: Vec::new(),
+            quantization: self.quantization(),
+        })
     }
 
     fn dtype(self) -> Result<Dtype> {
@@ -127,7 +135,9 @@ impl<'a> Tensor<'a> {
         let code = unsafe { (self.symbols.tensor_type)(self.raw) };
         match dtype_of(code) {
             Some(dtype) => Ok(dtype),
-            None => fail!(Unsupported, "{}: element type {} has no counterpart here", self.name(), self.type_name(code)),
+            None => {
+                fail!(Unsupported, "{}: element type {} has no counterpart here", self.name(), self.type_name(code))
+            }
         }
     }
 
