@@ -10,7 +10,7 @@ pub const MAX_RANK: usize = 16;
 /// A shape of up to 16 dimensions, kept in place so that the run path never allocates for one.
 ///
 /// A dimension of -1 is not known yet.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Dims {
     rank: u8,
     dims: [i64; MAX_RANK],
@@ -34,6 +34,7 @@ impl Dims {
         Ok(shape)
     }
 
+    #[inline]
     pub fn as_slice(&self) -> &[i64] {
         &self.dims[..self.rank()]
     }
@@ -43,6 +44,7 @@ impl Dims {
         &mut self.dims[..rank]
     }
 
+    #[inline]
     pub fn rank(&self) -> usize {
         (self.rank as usize).min(MAX_RANK)
     }
@@ -74,6 +76,16 @@ impl Dims {
             && self.as_slice().iter().zip(pattern.as_slice()).all(|(dim, wanted)| *wanted < 0 || dim == wanted)
     }
 }
+
+/// Only the dimensions that there are count, and only they are looked at: this is on the run path.
+impl PartialEq for Dims {
+    #[inline]
+    fn eq(&self, other: &Dims) -> bool {
+        self.rank == other.rank && self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for Dims {}
 
 impl fmt::Display for Dims {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,7 +8,7 @@ mod release;
 mod tensor;
 mod usage;
 
-pub use context::{Context, ContextOptions, CopyPolicy, Loan, Path, Report, Requirements, SlotFacts, Stats};
+pub use context::{Context, ContextOptions, CopyPolicy, Lending, Path, Report, Requirements, SlotFacts, Stats};
 pub use count::live;
 pub use model::{Model, ModelOptions};
 pub use release::Release;

@@ -4,8 +4,8 @@ use super::context::with_running;
 use super::guard::guard;
 use super::layout::{zb_context, zb_infer_options, zb_loan, zb_status};
 use super::{options, pointers, slots};
-use crate::base::{Result, Side, fail};
-use crate::core::{Context, Loan};
+use crate::base::{Error, Result, Side, fail};
+use crate::core::{Context, Lending};
 use crate::memory::{Access, HostRange};
 
 /// Runs the context on the calling thread with what is bound to it. When it returns ZB_OK, bound outputs are complete.
@@ -59,28 +59,29 @@ pub unsafe extern "C" fn zb_infer_with(
         unsafe { options::check_infer(options) }?;
         // SAFETY: the caller's promise.
         let loans = unsafe { pointers::array(loans, count, "loans") }?;
-        // SAFETY: the caller's promise for the memory of each loan.
-        with_running(context, |state| state.infer_with(loans.iter().map(|loan| unsafe { read_loan(loan) })))
+        with_running(context, |state| {
+            // SAFETY: the caller's promise for the memory of each loan.
+            state.infer_with(|lending| loans.iter().try_for_each(|loan| unsafe { lend(lending, loan) }))
+        })
     })
 }
 
 /// # Safety
 /// The memory is as the loan says until the call of the ABI returns.
 #[inline]
-unsafe fn read_loan(loan: &zb_loan) -> Result<Loan> {
+unsafe fn lend(lending: &mut Lending<'_>, loan: &zb_loan) -> Result<()> {
     if loan.flags != 0 {
         return fail!(InvalidArgument, "loan flags {:#x}: no flags are known", loan.flags);
     }
     let slot = slots::from_c(loan.slot);
-    let place = |error: crate::base::Error| error.at(slot);
+    let place = |error: Error| error.at(slot);
     let capacity = pointers::check_data(loan.data, loan.size, loan.capacity).map_err(place)?;
     let access = if slot.side == Side::Input { Access::ReadOnly } else { Access::ReadWrite };
     // SAFETY: the caller's promise.
-    let range = unsafe { HostRange::new(loan.data, loan.size, capacity, access) };
+    let memory = unsafe { HostRange::new(loan.data, loan.size, capacity, access) };
     // SAFETY: the desc of a loan is NULL or readable.
-    let desc = match unsafe { loan.desc.as_ref() } {
-        Some(desc) => Some(slots::read_desc(desc).map_err(place)?),
-        None => None,
-    };
-    Ok(Loan { slot, range, desc })
+    match unsafe { loan.desc.as_ref() } {
+        Some(desc) => lending.lend(slot, memory, Some(&slots::read_desc(desc).map_err(place)?)),
+        None => lending.lend(slot, memory, None),
+    }
 }

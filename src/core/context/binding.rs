@@ -39,6 +39,8 @@ impl Context {
         }
         self.settled = false;
         self.viewable = false;
+        // the shape of an open input may be that of its tensor
+        self.shapes_changed |= position < self.inputs;
         let old = std::mem::replace(&mut self.slots[position].binding, tensor);
         // the last run's list holds the tensor too; here it is never the last to let go
         self.uses.clear();

@@ -4,44 +4,48 @@ use super::{Attached, Context};
 use crate::base::{Desc, Result, Side, Slot, fail};
 use crate::memory::HostRange;
 
-/// Memory lent to a slot for one call.
-#[derive(Clone, Copy, Debug)]
-pub struct Loan {
-    pub slot: Slot,
-    pub range: HostRange,
-    /// `None`: as the slot is now.
-    pub desc: Option<Desc>,
+/// A context that is being lent memory for one run.
+pub struct Lending<'a>(&'a mut Context);
+
+impl Lending<'_> {
+    /// Lends memory to a slot; without a desc, as what the slot is now.
+    #[inline]
+    pub fn lend(&mut self, slot: Slot, memory: HostRange, desc: Option<&Desc>) -> Result<()> {
+        self.0.lend(slot, memory, desc)
+    }
 }
 
 impl Context {
-    /// Runs once with memory lent to some slots. However it ends, nothing of that memory is kept.
-    pub fn infer_with(&mut self, loans: impl Iterator<Item = Result<Loan>>) -> Result<()> {
-        let result = self.lend_all(loans).and_then(|()| self.infer());
+    /// Runs once with the memory that `lend_all` lends to some slots. However it ends, nothing of that memory is kept.
+    pub fn infer_with(&mut self, lend_all: impl FnOnce(&mut Lending<'_>) -> Result<()>) -> Result<()> {
+        let result = match lend_all(&mut Lending(self)) {
+            Ok(()) => self.infer(),
+            Err(error) => {
+                self.restore_shapes();
+                Err(error)
+            }
+        };
         self.end_loans();
         result
     }
 
-    fn lend_all(&mut self, loans: impl Iterator<Item = Result<Loan>>) -> Result<()> {
-        for loan in loans {
-            let result = loan.and_then(|loan| self.lend(loan));
-            if result.is_err() {
-                self.restore_shapes();
-                return result;
-            }
-        }
-        Ok(())
-    }
-
-    fn lend(&mut self, loan: Loan) -> Result<()> {
-        let position = self.position(loan.slot)?;
+    fn lend(&mut self, slot: Slot, memory: HostRange, desc: Option<&Desc>) -> Result<()> {
+        let position = self.position(slot)?;
         if self.slots[position].loan.is_some() {
             return fail!(InvalidArgument, "{} is named twice among the loans", self.label(position));
         }
-        if let Some(desc) = &loan.desc {
-            self.adopt_shape(loan.slot, desc, loan.range.size())?;
+        if let Some(desc) = desc
+            && self.slots[position].fit.desc() != Some(desc)
+        {
+            self.adopt_shape(slot, desc, memory.size())?;
         }
         self.settled = false;
-        self.slots[position].loan = Some(loan);
+        let state = &mut self.slots[position];
+        state.loan = Some(memory);
+        // a desc is large, and mostly there is none to forget
+        if state.loan_desc.is_some() || desc.is_some() {
+            state.loan_desc = desc.copied();
+        }
         Ok(())
     }
 
@@ -50,8 +54,13 @@ impl Context {
         if slot.side == Side::Input && self.gives_new_shape(slot, desc) {
             let before = self.resized[slot.index].replace(desc.dims);
             self.slots[slot.index].resized_before_loan = Some(before);
+            self.shapes_changed = true;
         }
-        self.check_desc(slot, desc, size)
+        // what an output is going to be is known once the inputs are
+        match slot.side {
+            Side::Input => self.check_desc(slot, desc, size),
+            Side::Output => Ok(()),
+        }
     }
 
     fn gives_new_shape(&self, slot: Slot, desc: &Desc) -> bool {
@@ -59,7 +68,7 @@ impl Context {
         desc.dtype == declared.dtype
             && desc.dims.is_known()
             && desc.dims.matches(&declared.dims)
-            && desc.dims != self.current_input_dims(slot.index)
+            && desc.dims != *self.current_input_dims(slot.index)
     }
 
     /// A call that was refused before it planned leaves the shapes as they were.
@@ -67,6 +76,7 @@ impl Context {
         for position in 0..self.inputs {
             if let Some(before) = self.slots[position].resized_before_loan.take() {
                 self.resized[position] = before;
+                self.shapes_changed = true;
             }
         }
     }

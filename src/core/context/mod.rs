@@ -1,9 +1,11 @@
 //! Contexts: one execution state of a model, with what is bound to it.
 //!
-//! Each file holds one step of a run: `shapes` settles dimensions and plans, `route` decides how the memory of a slot meets
-//! the engine's, `settle` checks the whole set and hands it to the engine, `run` runs it, `report` tells about it.
+//! Each file holds one step of a run: `shapes` settles dimensions and plans, `fit` says at once what fits a slot, `route`
+//! decides how the memory of a slot meets the engine's, `settle` checks the whole set and hands it to the engine, `run` runs
+//! it, `report` tells about it.
 
 mod binding;
+mod fit;
 mod loan;
 mod report;
 mod route;
@@ -18,14 +20,15 @@ use super::count::Counted;
 use super::model::Model;
 use super::options::Setting;
 use super::tensor::Tensor;
-use crate::base::{Dims, Kind, Result, Side, Slot};
-use crate::memory::Buffer;
+use crate::base::{Desc, Dims, Kind, Result, Side, Slot};
+use crate::memory::{Buffer, HostRange};
 use crate::runtime::{EngineContext, Facts, Plan};
 
-pub use loan::Loan;
+pub use loan::Lending;
 pub use report::{Path, Report, Stats};
 pub use shapes::{Requirements, SlotFacts};
 
+use fit::Fit;
 use report::LastRun;
 use route::Route;
 use run::Use;
@@ -66,6 +69,8 @@ pub struct Context {
     /// Input shapes of `plan`.
     planned_dims: Vec<Dims>,
     plan: Option<Plan>,
+    /// The shapes that a run would have may be others than the planned ones.
+    shapes_changed: bool,
     /// Everything below is checked, attached and unchanged: a run needs nothing but the engine.
     settled: bool,
     /// Tensors that a settled run uses.
@@ -87,18 +92,32 @@ pub struct Context {
 #[derive(Default)]
 struct SlotState {
     binding: Option<Arc<Tensor>>,
-    /// Only inside a call.
-    loan: Option<Loan>,
+    /// Memory and desc of a loan; only inside a call.
+    loan: Option<HostRange>,
+    loan_desc: Option<Desc>,
     /// What the host had asked for before the loan gave the input another shape.
     resized_before_loan: Option<Option<Dims>>,
     attached: Attached,
+    fit: Fit,
     /// Memory of our own where the host's cannot be used directly.
     staging: Option<Buffer>,
     /// How the coming run meets the memory.
     route: Route,
     last: LastRun,
-    /// The memory of the last run was a loan.
-    last_lent: bool,
+    /// The shape that was promised for the last run, where planning did not know it.
+    promised: Option<Desc>,
+}
+
+impl SlotState {
+    /// The desc that the host gave with the memory of a slot.
+    #[inline]
+    fn given_desc(&self) -> Option<&Desc> {
+        match (&self.loan, &self.binding) {
+            (Some(_), _) => self.loan_desc.as_ref(),
+            (None, Some(tensor)) => Some(tensor.desc()),
+            (None, None) => None,
+        }
+    }
 }
 
 /// What the engine was given for a slot.
@@ -128,6 +147,7 @@ impl Context {
             good_resized: vec![None; inputs],
             planned_dims: Vec::with_capacity(inputs),
             plan: None,
+            shapes_changed: true,
             settled: false,
             uses: Vec::with_capacity(inputs + outputs),
             copies: false,

@@ -49,13 +49,15 @@ pub struct Stats {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastRun {
     pub route: Route,
+    /// The memory was a loan, which is over.
+    pub lent: bool,
     /// Asked of the engine late: when the report is, or when the slot is about to be given other memory.
     engine_address: Option<usize>,
 }
 
 impl LastRun {
-    pub fn new(route: Route) -> LastRun {
-        LastRun { route, engine_address: None }
+    pub fn new(route: Route, lent: bool) -> LastRun {
+        LastRun { route, lent, engine_address: None }
     }
 }
 
@@ -70,8 +72,8 @@ impl Context {
         let last = self.slots[position].last;
         let (path, bytes_copied, reason) = match last.route {
             Route::Engine => (Path::Unbound, 0, None),
-            Route::Direct { .. } | Route::Shared { .. } => (Path::Direct, 0, None),
-            Route::Staged { memory, reason, .. } => (Path::Staged, memory.size() as u64, Some(reason)),
+            Route::Direct(_) | Route::Shared(_) => (Path::Direct, 0, None),
+            Route::Staged(memory, reason) => (Path::Staged, memory.size() as u64, Some(reason)),
         };
         Ok(Report {
             path,

@@ -13,26 +13,39 @@ pub enum Route {
     #[default]
     Engine,
     /// The engine works on the host's memory.
-    Direct { memory: HostRange, desc: Desc },
+    Direct(HostRange),
     /// The same engine tensor as another slot, at the same address: that slot's attachment serves both.
-    Shared { memory: HostRange },
+    Shared(HostRange),
     /// The engine works on our memory or its own; the host's is copied into it before the run, or from it after.
-    Staged { memory: HostRange, desc: Desc, reason: &'static CStr },
+    Staged(HostRange, &'static CStr),
 }
 
 impl Route {
     /// The host's memory, if there is any.
+    #[inline]
     pub fn memory(&self) -> Option<&HostRange> {
         match self {
             Route::Engine => None,
-            Route::Direct { memory, .. } | Route::Shared { memory, .. } | Route::Staged { memory, .. } => Some(memory),
+            Route::Direct(memory) | Route::Shared(memory) | Route::Staged(memory, _) => Some(memory),
         }
     }
 }
 
 impl Context {
     /// Judges the memory of one slot: a loan before a binding, by itself; overlap is judged by the run.
+    #[inline]
     pub(super) fn route(&self, position: usize) -> Result<Route> {
+        if let Some((memory, desc)) = self.effective(position) {
+            let fit = &self.slots[position].fit;
+            if fit.accepts(&memory, desc) {
+                return Ok(Route::Direct(memory.prefix(fit.bytes().unwrap_or(memory.size()))));
+            }
+        }
+        self.route_with_care(position)
+    }
+
+    #[cold]
+    fn route_with_care(&self, position: usize) -> Result<Route> {
         let slot = self.slot_at(position);
         match (self.effective(position), slot.side) {
             (None, Side::Input) => self.missing_input(position),
@@ -43,10 +56,21 @@ impl Context {
     }
 
     /// Memory and desc that a run would use for a slot.
-    pub(super) fn effective(&self, position: usize) -> Option<(HostRange, Option<Desc>)> {
+    #[inline]
+    pub(super) fn effective(&self, position: usize) -> Option<(HostRange, Option<&Desc>)> {
         let state = &self.slots[position];
-        let lent = state.loan.as_ref().map(|loan| (loan.range, loan.desc));
-        lent.or_else(|| state.binding.as_ref().map(|tensor| (tensor.range(), Some(*tensor.desc()))))
+        let bound = || state.binding.as_ref().map(|tensor| tensor.range());
+        state.loan.or_else(bound).map(|memory| (memory, state.given_desc()))
+    }
+
+    /// The desc of the memory that a run uses for a slot: planned, or promised where only the run will tell.
+    pub(super) fn desc_in_use(&self, position: usize) -> Desc {
+        let promised = || self.slots[position].given_desc().copied();
+        let planned = self.planned(self.slot_at(position)).map(|planned| planned.desc);
+        match planned.filter(|desc| desc.dims.is_known()).or_else(promised) {
+            Some(desc) => desc,
+            None => self.wanted_desc(self.slot_at(position)),
+        }
     }
 
     fn missing_input(&self, position: usize) -> Result<Route> {
@@ -57,7 +81,7 @@ impl Context {
         )
     }
 
-    fn route_input(&self, slot: Slot, memory: HostRange, desc: Option<Desc>) -> Result<Route> {
+    fn route_input(&self, slot: Slot, memory: HostRange, desc: Option<&Desc>) -> Result<Route> {
         let desc = self.checked_desc(slot, desc, memory.size())?;
         let needed = desc.memory_size()?;
         if memory.size() != needed {
@@ -74,10 +98,10 @@ impl Context {
         if let Some(twin) = self.planned(slot).and_then(|planned| planned.twin) {
             return self.route_input_twin(slot, twin, memory);
         }
-        self.direct_or_staged(slot, memory, desc)
+        self.direct_or_staged(slot, memory)
     }
 
-    fn route_output(&self, slot: Slot, memory: HostRange, desc: Option<Desc>) -> Result<Route> {
+    fn route_output(&self, slot: Slot, memory: HostRange, desc: Option<&Desc>) -> Result<Route> {
         let desc = self.checked_desc(slot, desc, memory.size())?;
         let needed = desc.memory_size()?;
         if memory.size() < needed {
@@ -92,18 +116,18 @@ impl Context {
         let memory = memory.prefix(needed);
         let planned = self.planned(slot);
         if let Some(twin) = planned.and_then(|planned| planned.twin) {
-            return self.route_twin(slot, twin, memory, desc);
+            return self.route_twin(slot, twin, memory);
         }
         if let Some(reason) = planned.and_then(|planned| planned.fixed) {
-            return self.stage(slot, memory, desc, Error::new(Status::CopyRequired, ""), reason);
+            return self.stage(slot, memory, Error::new(Status::CopyRequired, ""), reason);
         }
-        self.direct_or_staged(slot, memory, desc)
+        self.direct_or_staged(slot, memory)
     }
 
     /// An input that the model lists twice: there is one tensor, so there can be one memory only.
     fn route_input_twin(&self, slot: Slot, twin: Slot, memory: HostRange) -> Result<Route> {
         if self.shares_address(twin, &memory) {
-            return Ok(Route::Shared { memory });
+            return Ok(Route::Shared(memory));
         }
         fail!(
             Unsupported,
@@ -118,37 +142,31 @@ impl Context {
     }
 
     /// An output that is the same engine tensor as another slot: direct at the same address, otherwise a copy.
-    fn route_twin(&self, slot: Slot, twin: Slot, memory: HostRange, desc: Desc) -> Result<Route> {
+    fn route_twin(&self, slot: Slot, twin: Slot, memory: HostRange) -> Result<Route> {
         if self.shares_address(twin, &memory) {
-            return Ok(Route::Shared { memory });
+            return Ok(Route::Shared(memory));
         }
         let reason = match twin.side {
             Side::Input => c"the model passes an input through to this output",
             Side::Output => c"the model lists one tensor as two outputs",
         };
-        self.stage(slot, memory, desc, Error::new(Status::CopyRequired, ""), reason)
+        self.stage(slot, memory, Error::new(Status::CopyRequired, ""), reason)
     }
 
-    fn direct_or_staged(&self, slot: Slot, memory: HostRange, desc: Desc) -> Result<Route> {
+    fn direct_or_staged(&self, slot: Slot, memory: HostRange) -> Result<Route> {
         if let Err(refusal) = self.check_alignment(slot, &memory) {
-            return self.stage(slot, memory, desc, refusal, c"the address is not aligned as the engine needs it");
+            return self.stage(slot, memory, refusal, c"the address is not aligned as the engine needs it");
         }
         if let Err(refusal) = self.check_slack(slot, &memory) {
-            return self.stage(
-                slot,
-                memory,
-                desc,
-                refusal,
-                c"the engine may read past the end of the input's last page",
-            );
+            return self.stage(slot, memory, refusal, c"the engine may read past the end of the input's last page");
         }
-        Ok(Route::Direct { memory, desc })
+        Ok(Route::Direct(memory))
     }
 
     /// A copy, if copies are allowed; otherwise `refusal`, or `COPY_REQUIRED` with the reason when it has no text.
-    fn stage(&self, slot: Slot, memory: HostRange, desc: Desc, refusal: Error, reason: &'static CStr) -> Result<Route> {
+    fn stage(&self, slot: Slot, memory: HostRange, refusal: Error, reason: &'static CStr) -> Result<Route> {
         if self.copy_policy == CopyPolicy::Allow {
-            return Ok(Route::Staged { memory, desc, reason });
+            return Ok(Route::Staged(memory, reason));
         }
         if !refusal.text.is_empty() {
             return Err(refusal);
@@ -162,9 +180,9 @@ impl Context {
     }
 
     /// The desc that the memory is used as, once it was checked against the slot.
-    fn checked_desc(&self, slot: Slot, given: Option<Desc>, size: usize) -> Result<Desc> {
+    fn checked_desc(&self, slot: Slot, given: Option<&Desc>, size: usize) -> Result<Desc> {
         let desc = match given {
-            Some(desc) => desc,
+            Some(desc) => *desc,
             None => self.wanted_desc(slot),
         };
         self.check_desc(slot, &desc, size)?;

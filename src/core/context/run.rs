@@ -78,14 +78,16 @@ impl Context {
         self.has_run = true;
         self.remembered = self.settled;
         for slot in &mut self.slots {
-            slot.last = LastRun::new(slot.route);
-            slot.last_lent = slot.loan.is_some();
+            slot.last = LastRun::new(slot.route, slot.loan.is_some());
+            if slot.fit.desc().is_none() {
+                slot.promised = slot.given_desc().copied();
+            }
         }
     }
 
     fn copy_inputs(&mut self) {
         for position in 0..self.inputs {
-            if let (Route::Staged { memory, .. }, Some(staging)) =
+            if let (Route::Staged(memory, _), Some(staging)) =
                 (self.slots[position].route, &self.slots[position].staging)
             {
                 self.stats.bytes_copied += staging.range().copy_from(&memory) as u64;
@@ -95,7 +97,8 @@ impl Context {
 
     fn copy_outputs(&mut self) -> Result<()> {
         for position in self.inputs..self.slots.len() {
-            let Route::Staged { memory, desc, .. } = self.slots[position].route else { continue };
+            let Route::Staged(memory, _) = self.slots[position].route else { continue };
+            let desc = self.desc_in_use(position);
             let view = self.value_of(position)?;
             if view.desc != desc {
                 return fail!(

@@ -2,7 +2,7 @@
 
 use super::route::Route;
 use super::{Attached, Context};
-use crate::base::{Result, Side, Slot, fail};
+use crate::base::{Result, Slot, fail};
 use crate::memory::{Buffer, HostRange};
 use crate::runtime::Stay;
 
@@ -17,7 +17,7 @@ impl Context {
         for position in 0..self.slots.len() {
             let route = self.route(position)?;
             lent |= self.slots[position].loan.is_some();
-            self.copies |= matches!(route, Route::Staged { .. });
+            self.copies |= matches!(route, Route::Staged(..));
             self.slots[position].route = route;
         }
         self.check_overlap()?;
@@ -69,39 +69,43 @@ impl Context {
 
     /// Gives the engine what the slot's route needs, unless it has it already.
     fn attach(&mut self, position: usize) -> Result<()> {
-        let slot = self.slot_at(position);
+        let is_input = position < self.inputs;
         match self.slots[position].route {
-            Route::Direct { memory, desc } => {
-                let wanted = if self.slots[position].loan.is_some() { Attached::Loan } else { Attached::Binding };
-                if self.slots[position].attached == wanted {
-                    return Ok(());
-                }
-                self.note_engine_address(position);
-                let stay = if wanted == Attached::Loan { Stay::OneRun } else { Stay::Sticky };
-                self.engine.attach(slot, memory, &desc, stay)?;
-                self.now_attached(position, wanted);
+            Route::Direct(memory) => {
+                let lent = self.slots[position].loan.is_some();
+                let (what, stay) =
+                    if lent { (Attached::Loan, Stay::OneRun) } else { (Attached::Binding, Stay::Sticky) };
+                self.give(position, memory, what, stay)
             }
-            Route::Staged { memory, desc, .. } if slot.side == Side::Input => {
+            Route::Staged(memory, _) if is_input => {
                 let staging = self.staging_for(position, memory.size())?;
-                if self.slots[position].attached != Attached::Staging {
-                    self.note_engine_address(position);
-                    self.engine.attach(slot, staging, &desc, Stay::Sticky)?;
-                    self.now_attached(position, Attached::Staging);
-                }
+                self.give(position, staging, Attached::Staging, Stay::Sticky)
             }
             // the engine uses its own memory, or that of the twin
-            Route::Engine | Route::Shared { .. } | Route::Staged { .. } => {
+            Route::Engine | Route::Shared(_) | Route::Staged(..) => {
                 if self.slots[position].attached != Attached::Nothing {
                     self.detach(position);
                 }
+                Ok(())
             }
         }
-        Ok(())
     }
 
-    fn now_attached(&mut self, position: usize, what: Attached) {
+    /// A change of what is attached under the same name (another binding, say) comes here with nothing attached.
+    #[inline]
+    fn give(&mut self, position: usize, memory: HostRange, what: Attached, stay: Stay) -> Result<()> {
+        if self.slots[position].attached == what {
+            return Ok(());
+        }
+        self.note_engine_address(position);
+        let slot = self.slot_at(position);
+        match self.slots[position].fit.desc() {
+            Some(desc) => self.engine.attach(slot, memory, desc, stay)?,
+            None => self.engine.attach(slot, memory, &self.desc_in_use(position), stay)?,
+        }
         self.slots[position].attached = what;
         self.stats.rebinds += 1;
+        Ok(())
     }
 
     /// Memory of our own for a staged input, made once for a plan.

@@ -48,19 +48,28 @@ impl Context {
         }
         self.model.check_limit(slot, &Desc { dtype: info.desc.dtype, dims })?;
         self.resized[slot.index] = Some(dims);
+        self.shapes_changed = true;
         self.settled = false;
         self.viewable = false;
         Ok(())
     }
 
     /// Plans for the shapes at hand, unless that is done already. When it fails, the last good shapes return.
+    #[inline]
     pub fn prepare(&mut self) -> Result<()> {
-        if self.is_planned() {
+        if !self.shapes_changed {
             return Ok(());
         }
-        let result = self.plan_now();
+        self.plan_if_needed()
+    }
+
+    fn plan_if_needed(&mut self) -> Result<()> {
+        let result = if self.is_planned() { Ok(()) } else { self.plan_now() };
         match &result {
-            Ok(()) => self.good_resized.clone_from_slice(&self.resized),
+            Ok(()) => {
+                self.good_resized.clone_from_slice(&self.resized);
+                self.shapes_changed = false;
+            }
             Err(_) => self.resized.clone_from_slice(&self.good_resized),
         }
         result
@@ -68,7 +77,7 @@ impl Context {
 
     fn is_planned(&self) -> bool {
         self.plan.is_some()
-            && self.planned_dims.iter().enumerate().all(|(index, planned)| self.current_input_dims(index) == *planned)
+            && self.planned_dims.iter().enumerate().all(|(index, planned)| self.current_input_dims(index) == planned)
     }
 
     fn plan_now(&mut self) -> Result<()> {
@@ -91,6 +100,7 @@ impl Context {
         }
         self.planned_dims = dims;
         self.plan = Some(plan);
+        self.fit_all();
         for slot in &mut self.slots {
             slot.staging = None;
         }
@@ -98,7 +108,7 @@ impl Context {
     }
 
     fn known_input_dims(&self, index: usize) -> Result<Dims> {
-        let dims = self.current_input_dims(index);
+        let dims = *self.current_input_dims(index);
         let slot = Slot::input(index);
         if !dims.is_known() {
             return fail!(
@@ -112,16 +122,16 @@ impl Context {
     }
 
     /// The shape that a run would give an input now: asked for, else that of the bound tensor, else the model's.
-    pub(super) fn current_input_dims(&self, index: usize) -> Dims {
-        if let Some(dims) = self.resized[index] {
+    pub(super) fn current_input_dims(&self, index: usize) -> &Dims {
+        if let Some(dims) = &self.resized[index] {
             return dims;
         }
         let declared = &self.model.slots(Side::Input)[index];
         if declared.desc.dims.is_known() {
-            return declared.desc.dims;
+            return &declared.desc.dims;
         }
         let bound = self.slots[index].binding.as_deref().map(Tensor::desc);
-        bound.map_or(declared.initial, |desc| desc.dims)
+        bound.map_or(&declared.initial, |desc| &desc.dims)
     }
 
     /// What a shape given for a slot has to match.
@@ -146,7 +156,7 @@ impl Context {
     pub(super) fn wanted_desc(&self, slot: Slot) -> Desc {
         let dtype = self.model.slots(slot.side)[slot.index].desc.dtype;
         let dims = match slot.side {
-            Side::Input => self.current_input_dims(slot.index),
+            Side::Input => *self.current_input_dims(slot.index),
             Side::Output => self.pattern(slot),
         };
         Desc { dtype, dims }

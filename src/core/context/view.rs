@@ -20,16 +20,19 @@ impl Context {
                 label()
             );
         }
-        if self.slots[position].last_lent && !matches!(self.slots[position].last.route, Route::Engine) {
+        let last = self.slots[position].last;
+        if last.lent {
             return fail!(
                 Unbound,
                 "{} was written into memory lent for one call, which zerobind does not know any more: read it there",
                 label()
             );
         }
-        match self.slots[position].last.route {
-            Route::Direct { memory, desc } | Route::Staged { memory, desc, .. } => Ok(OutputView { memory, desc }),
-            Route::Engine | Route::Shared { .. } => self.value_of(position),
+        match last.route {
+            Route::Direct(memory) | Route::Staged(memory, _) => {
+                Ok(OutputView { memory, desc: self.desc_in_use(position) })
+            }
+            Route::Engine | Route::Shared(_) => self.value_of(position),
         }
     }
 
@@ -42,8 +45,10 @@ impl Context {
         // an input passed through: the engine's tensor is whatever memory the input has
         let input = self.position_of(owner);
         match self.slots[input].route {
-            Route::Direct { memory, desc } | Route::Staged { memory, desc, .. } if !self.slots[input].last_lent => {
-                Ok(OutputView { memory, desc })
+            Route::Direct(memory) | Route::Staged(memory, _)
+                if self.slots[input].loan.is_some() || !self.slots[input].last.lent =>
+            {
+                Ok(OutputView { memory, desc: self.desc_in_use(input) })
             }
             _ => fail!(
                 Unbound,
@@ -62,8 +67,8 @@ impl Context {
         }
         let position = self.position_of(slot);
         match self.slots[position].last.route {
-            Route::Direct { desc, .. } | Route::Staged { desc, .. } => Some(desc),
-            Route::Engine | Route::Shared { .. } => self.value_of(position).ok().map(|view| view.desc),
+            Route::Direct(_) | Route::Staged(..) => self.slots[position].promised,
+            Route::Engine | Route::Shared(_) => self.value_of(position).ok().map(|view| view.desc),
         }
     }
 }

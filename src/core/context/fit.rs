@@ -1,0 +1,88 @@
+//! What fits a slot without a second look.
+//!
+//! Memory that is right in every way is the rule, and on the run path it is recognised here, in a few comparisons. Whatever
+//! is not recognised goes through the checks of `route`, which decide, and find the words for what is wrong.
+
+use super::Context;
+use crate::base::{Desc, Side, Slot};
+use crate::memory::{Access, HostRange, page_size};
+
+/// What memory for a slot of the plan has to be, worked out once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fit {
+    /// `None`: nothing is accepted at first sight.
+    wanted: Option<Wanted>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    desc: Desc,
+    bytes: usize,
+    alignment_mask: usize,
+    slack: usize,
+    page_mask: usize,
+    side: Side,
+}
+
+impl Fit {
+    /// Whether the engine can work on this memory directly, as far as one slot can tell.
+    #[inline]
+    pub fn accepts(&self, memory: &HostRange, desc: Option<&Desc>) -> bool {
+        let Some(wanted) = &self.wanted else { return false };
+        let address = memory.data() as usize;
+        let right_size = match wanted.side {
+            Side::Input => memory.size() == wanted.bytes,
+            Side::Output => memory.size() >= wanted.bytes && memory.access() == Access::ReadWrite,
+        };
+        right_size
+            && address & wanted.alignment_mask == 0
+            && desc.is_none_or(|desc| *desc == wanted.desc)
+            && (memory.capacity() - memory.size() >= wanted.slack || wanted.stays_in_page(memory))
+    }
+
+    /// The desc, where planning knows it in full.
+    #[inline]
+    pub fn desc(&self) -> Option<&Desc> {
+        self.wanted.as_ref().map(|wanted| &wanted.desc)
+    }
+
+    /// Bytes of the slot, where planning knows them.
+    #[inline]
+    pub fn bytes(&self) -> Option<usize> {
+        self.wanted.as_ref().map(|wanted| wanted.bytes)
+    }
+}
+
+impl Wanted {
+    /// Whether an engine that reads on past the end stays in the page that holds the last byte.
+    fn stays_in_page(&self, memory: &HostRange) -> bool {
+        let end = (memory.data() as usize).wrapping_add(memory.size());
+        end.wrapping_neg() & self.page_mask >= self.slack
+    }
+}
+
+impl Context {
+    /// Works out what fits each slot of a new plan.
+    pub(super) fn fit_all(&mut self) {
+        for position in 0..self.slots.len() {
+            let wanted = self.wanted(self.slot_at(position));
+            self.slots[position].fit = Fit { wanted };
+        }
+    }
+
+    fn wanted(&self, slot: Slot) -> Option<Wanted> {
+        let planned = self.planned(slot)?;
+        if planned.twin.is_some() || planned.fixed.is_some() || !planned.desc.dims.is_known() {
+            return None;
+        }
+        Some(Wanted {
+            desc: planned.desc,
+            // empty memory follows rules of its own
+            bytes: planned.desc.memory_size().ok().filter(|bytes| *bytes > 0)?,
+            alignment_mask: self.alignment_of(slot) - 1,
+            slack: if slot.side == Side::Input { self.facts.input_slack } else { 0 },
+            page_mask: page_size() - 1,
+            side: slot.side,
+        })
+    }
+}
