@@ -77,7 +77,12 @@ impl Model {
             check_hash(source.bytes(), expected)?;
         }
         let runtime = choose_runtime(source.bytes(), options.runtime)?;
-        options::for_engine(runtime, options.settings)?;
+        if let Some((key, _)) = options.settings.first() {
+            return fail!(
+                NotFound,
+                "option '{key}': models have no options by name; those of zb_context_create go there"
+            );
+        }
         let source = Arc::new(source);
         let engine = runtime.open(source.clone())?;
         let max_tensor_bytes = match options.max_tensor_bytes {
