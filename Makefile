@@ -1,0 +1,93 @@
+# Everything starts here: `make demo` shows what zerobind is for, `make test` runs every check.
+# Both work as the first command in a fresh clone; the set-up comes first and is quick once done.
+
+SHELL := /usr/bin/env bash
+# The lanes share target/ and build/, so they run one after the other; each uses all cores by itself.
+.NOTPARALLEL:
+# cargo and ninja would take make's job server from it, which only lines that call make may use
+unexport MAKEFLAGS MFLAGS
+
+ROOT := $(CURDIR)
+DEPS := $(ROOT)/.deps
+TOOLS := $(DEPS)/venv/bin
+CMAKE := $(TOOLS)/cmake
+CTEST := $(TOOLS)/ctest
+SHARED_SUFFIX := $(if $(filter Darwin,$(shell uname -s)),dylib,so)
+JOBS := $(shell getconf _NPROCESSORS_ONLN)
+
+# where the Rust tests and the demo find engines and data; CMake hands the same to the C tests
+export ZEROBIND_TFLITE_LIB ?= $(DEPS)/engines/libtensorflowlite_c.$(SHARED_SUFFIX)
+export ZEROBIND_ONNXRUNTIME_LIB ?= $(DEPS)/engines/libonnxruntime.$(SHARED_SUFFIX)
+export ZB_TEST_MODELS ?= $(DEPS)/models
+export ZB_TEST_REFERENCE ?= $(DEPS)/reference
+
+CONFIGURE := $(CMAKE) -S $(ROOT) -G Ninja -DCMAKE_MAKE_PROGRAM=$(TOOLS)/ninja --log-level=WARNING
+RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
+
+.PHONY: help setup build demo test header fmt-check clippy rust-test c-test c-test-default c-test-clang \
+	memcheck configure clean
+
+help:
+	@echo 'make demo      transcribe a recording on both engines, without a copy'
+	@echo 'make test      every check: format, lints, Rust tests, C tests, valgrind'
+	@echo 'make build     the library, in target/release'
+	@echo 'make header    write include/zerobind.h anew after a change of the ABI'
+	@echo 'make setup     only fetch tools, engines and models into .deps'
+	@echo 'make clean     remove what was built (not .deps)'
+
+setup:
+	@bash scripts/setup.sh
+
+build: setup
+	cargo build --release --locked
+
+demo: build configure
+	$(CMAKE) --build build --target transcribe
+	build/examples/transcribe --audio .deps/audio/recording.f32 --models .deps/models
+
+test: setup fmt-check clippy rust-test c-test memcheck
+
+header:
+	UPDATE_HEADER=1 cargo test --locked --test header
+
+fmt-check:
+	cargo fmt --check
+
+clippy:
+	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --all-targets --all-features -- -D warnings
+
+rust-test: setup
+	cargo test --locked --all-features
+
+c-test: c-test-default c-test-clang
+
+configure: setup
+	@$(CONFIGURE) -B build
+
+c-test-default: configure
+	$(CMAKE) --build build
+	$(RUN_TESTS) --test-dir build --label-exclude memcheck
+
+# The same tests by the second compiler, where it is installed (the set-up installs it as root on Debian).
+c-test-clang: setup
+	@if command -v clang clang++ >/dev/null; then \
+		set -ex; \
+		CC=clang CXX=clang++ $(CONFIGURE) -B build/clang; \
+		$(CMAKE) --build build/clang; \
+		$(RUN_TESTS) --test-dir build/clang --label-exclude memcheck; \
+	else \
+		echo 'c-test-clang: skipped, clang is not installed'; \
+	fi
+
+memcheck: configure
+	@if command -v valgrind >/dev/null; then \
+		set -ex; \
+		$(CMAKE) --build build; \
+		$(RUN_TESTS) --test-dir build --label-regex memcheck; \
+	else \
+		echo 'memcheck: skipped, valgrind is not installed'; \
+	fi
+
+clean:
+	rm -rf build target

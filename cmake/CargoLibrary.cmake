@@ -1,0 +1,47 @@
+# add_cargo_library(NAME TARGET_DIRECTORY directory [FEATURES feature...])
+# Builds the crate's shared library by cargo and imports it as NAME::NAME, with the header's directory.
+
+find_program(CARGO cargo REQUIRED)
+
+function(add_cargo_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TARGET_DIRECTORY" "FEATURES")
+  cargo_library_names(file_name soname)
+  set(built "${ARG_TARGET_DIRECTORY}/release/${file_name}")
+  # The SONAME names a file that cargo does not make. Each library gets a folder of its own with a link of
+  # that name, which is also what programs find it by at run time.
+  set(link "${CMAKE_BINARY_DIR}/lib/${name}/${soname}")
+  set(features)
+  if(ARG_FEATURES)
+    list(JOIN ARG_FEATURES "," features)
+    set(features --features "${features}")
+  endif()
+
+  # Always run, since only cargo knows whether there is anything to do.
+  add_custom_target(${name}_cargo
+    COMMAND "${CMAKE_COMMAND}" -E env "CARGO_TARGET_DIR=${ARG_TARGET_DIRECTORY}"
+            "${CARGO}" build --release --locked ${features}
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${CMAKE_BINARY_DIR}/lib/${name}"
+    COMMAND "${CMAKE_COMMAND}" -E create_symlink "${built}" "${link}"
+    BYPRODUCTS "${built}" "${link}"
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+    COMMENT "cargo build of ${name}"
+    USES_TERMINAL VERBATIM)
+
+  add_library(${name}::${name} SHARED IMPORTED GLOBAL)
+  set_target_properties(${name}::${name} PROPERTIES
+    IMPORTED_LOCATION "${link}"
+    # not as a system header, or warnings in it would be hidden
+    SYSTEM OFF
+    INTERFACE_INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}/include")
+  add_dependencies(${name}::${name} ${name}_cargo)
+endfunction()
+
+function(cargo_library_names file_name soname)
+  if(APPLE)
+    set(${file_name} libzerobind.dylib PARENT_SCOPE)
+    set(${soname} libzerobind.dylib PARENT_SCOPE)
+  else()
+    set(${file_name} libzerobind.so PARENT_SCOPE)
+    set(${soname} libzerobind.so.${PROJECT_VERSION_MAJOR} PARENT_SCOPE)
+  endif()
+endfunction()

@@ -1,0 +1,36 @@
+# The header alone must compile without a warning in every standard, and its annotations must bite.
+# These are compiler runs as tests; the second compiler comes with the second build directory.
+
+set(ZEROBIND_HEADER_WARNINGS ${ZEROBIND_WARNINGS} -Wundef -Wshadow)
+
+# zerobind_add_header_tests(): header.c99 ... header.c++23
+function(zerobind_add_header_tests)
+  # the names that also the oldest supported compilers know
+  foreach(standard IN ITEMS c99 c11 c17 c2x)
+    zerobind_add_header_test(c ${standard} -Wstrict-prototypes)
+  endforeach()
+  foreach(standard IN ITEMS c++11 c++14 c++17 c++20 c++2b)
+    zerobind_add_header_test(c++ ${standard})
+  endforeach()
+endfunction()
+
+function(zerobind_add_header_test language standard)
+  if(language STREQUAL c)
+    set(compiler "${CMAKE_C_COMPILER}")
+  else()
+    set(compiler "${CMAKE_CXX_COMPILER}")
+  endif()
+  set(source "${CMAKE_CURRENT_BINARY_DIR}/header_alone.c")
+  file(WRITE "${source}" "#include <zerobind.h>\nextern int not_empty;\n")
+  add_test(NAME header.${standard}
+    COMMAND "${compiler}" -x ${language} -std=${standard} ${ZEROBIND_HEADER_WARNINGS} ${ARGN}
+            -I "${PROJECT_SOURCE_DIR}/include" -c "${source}" -o /dev/null)
+endfunction()
+
+# zerobind_add_misuse_test(NAME DIAGNOSTIC): misuse/NAME.c must fail to compile, with DIAGNOSTIC in the text.
+function(zerobind_add_misuse_test name diagnostic)
+  add_test(NAME misuse.${name}
+    COMMAND "${CMAKE_C_COMPILER}" -std=c99 ${ZEROBIND_HEADER_WARNINGS} -I "${PROJECT_SOURCE_DIR}/include"
+            -c "${CMAKE_CURRENT_SOURCE_DIR}/misuse/${name}.c" -o /dev/null)
+  set_tests_properties(misuse.${name} PROPERTIES PASS_REGULAR_EXPRESSION "${diagnostic}")
+endfunction()

@@ -1,0 +1,2 @@
+# The warnings that all C of this project is free of.
+set(ZEROBIND_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Werror)
