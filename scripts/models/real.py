@@ -19,7 +19,7 @@ DOES = {
     "okay_nabu": "streaming wake word: state in six resource variables",
     "okay_nabu_features": "okay_nabu, cut before its last layer: the score is 0 for most sounds, these are not",
     "embedding": "speech embedding, first dim dynamic",
-    "melspectrogram": "cannot be planned at its declared shape; resize first, to 640 samples or more",
+    "melspectrogram": "not to be run at its declared shape (see the traps below): resize first, to 512 samples or more",
 }
 
 
