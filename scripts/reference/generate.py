@@ -5,12 +5,12 @@ Python package, TFLite by its C API through ctypes, with copies.
 """
 
 import pathlib
-import shutil
 import sys
 
 import numpy as np
 import onnxruntime
 
+from fresh_folder import fresh_folder
 from models import tflite_engine
 
 WINDOW = 43844
@@ -37,15 +37,13 @@ class Folder:
 
 
 def main(deps):
-    path = deps / "reference"
-    shutil.rmtree(path, ignore_errors=True)
-    path.mkdir()
-    folder = Folder(path)
     library = tflite_engine.load(deps)
-    basic_pitch(deps, library, folder)
-    okay_nabu(deps, library, folder)
-    embedding(deps, library, folder)
-    folder.finish()
+    with fresh_folder(deps / "reference") as path:
+        folder = Folder(path)
+        basic_pitch(deps, library, folder)
+        okay_nabu(deps, library, folder)
+        embedding(deps, library, folder)
+        folder.finish()
 
 
 def basic_pitch(deps, library, folder):
