@@ -18,12 +18,13 @@ use crate::base::{Dims, Result, Slot, Status, fail};
 pub type OutputShapes = Vec<Option<Dims>>;
 
 /// Plans the shapes with plain kernels. `None` when plain kernels cannot run this model at all, because only XNNPACK has
-/// one of its operators.
+/// one of its operators. Where `strict`, no tensor inside the model may become empty, since a delegate may not bear it.
 pub fn rehearse(
     symbols: &'static Symbols,
     declared: &Arc<Declared>,
     shapes: &[Dims],
     sentinel: Sentinel,
+    strict: bool,
 ) -> Result<Option<OutputShapes>> {
     let mut stage = Interpreter::create(symbols, declared.parsed.clone(), Settings::plain())?;
     apply_shapes(&mut stage, declared, shapes)?;
@@ -32,7 +33,7 @@ pub fn rehearse(
         Err(error) if error.status == Status::Unsupported => return Ok(None),
         other => other.map_err(|error| error.at(given(declared, shapes)))?,
     }
-    if !shapes.iter().any(is_empty) {
+    if strict && !shapes.iter().any(is_empty) {
         refuse_empty_tensors(&stage, declared, shapes)?;
     }
     Ok(Some(output_shapes(&stage, declared)))
@@ -68,12 +69,18 @@ pub fn is_bindable(tensor: Tensor) -> bool {
 
 /// The shape of an output, if planning settled it.
 pub fn settled_shape(tensor: Tensor) -> Option<Dims> {
-    // behind a tensor that only the run will size, nothing is planned: such an output has no address yet
+    // behind a tensor that only the run will size nothing is planned, and so nothing has an address
     let is_planned = !tensor.data().is_null() || tensor.bytes() == 0;
     if tensor.allocation() == Allocation::Dynamic || !is_planned {
         return None;
     }
     tensor.dims().ok().filter(Dims::is_known)
+}
+
+/// Whether any tensor has no size before the run.
+pub fn has_unsized_tensors(interpreter: &Interpreter) -> bool {
+    let mut tensors = (0..).map_while(|index| interpreter.tensor(index));
+    tensors.any(|tensor| tensor.allocation() == Allocation::Dynamic)
 }
 
 fn output_shapes(stage: &Interpreter, declared: &Declared) -> OutputShapes {
@@ -97,7 +104,7 @@ fn refuse_empty_tensors(stage: &Interpreter, declared: &Declared, shapes: &[Dims
     Ok(())
 }
 
-fn is_empty(dims: &Dims) -> bool {
+pub fn is_empty(dims: &Dims) -> bool {
     dims.as_slice().contains(&0)
 }
 

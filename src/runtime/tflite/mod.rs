@@ -5,6 +5,7 @@
 
 mod context;
 mod dry_run;
+mod hold;
 mod interpreter;
 mod load;
 mod model;

@@ -128,3 +128,8 @@ mod tests {
         assert_eq!(input_twin(&[5, 6, 5], 1), None);
     }
 }
+
+#[cfg(test)]
+pub fn tmp_context(m: &Model) -> Context {
+    Context::create(m.symbols, m.declared.clone(), Settings::read(&EngineOptions::default()).unwrap()).unwrap()
+}

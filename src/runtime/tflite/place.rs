@@ -27,6 +27,8 @@ pub struct Place {
     pub bytes: usize,
     /// Whether memory can be given to it: neither a twin of another slot nor fixed.
     pub bindable: bool,
+    /// Whether planning tells the shape.
+    pub is_settled: bool,
     pub held: Held,
     /// Made when an output that has lost the engine's memory first has to run without the host's.
     pub scratch: Option<Buffer>,
@@ -34,7 +36,7 @@ pub struct Place {
 
 impl Place {
     pub fn new(slot: Slot, tensor: c_int) -> Place {
-        Place { slot, tensor, bytes: 0, bindable: false, held: Held::Engine, scratch: None }
+        Place { slot, tensor, bytes: 0, bindable: false, is_settled: false, held: Held::Engine, scratch: None }
     }
 
     /// Whether a run has to look at this slot before it can start.

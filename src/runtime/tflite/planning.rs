@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use super::context::Context;
-use super::dry_run::{self, OutputShapes, apply_shapes, settled_shape, spare_inputs};
+use super::dry_run::{self, OutputShapes, apply_shapes, has_unsized_tensors, settled_shape, spare_inputs};
 use super::interpreter::address_of;
 use super::model::{input_twin, output_twin};
 use super::place::{Held, Place};
@@ -57,7 +57,7 @@ impl Context {
         if !has_risk || !self.declared.is_open() {
             return Ok(None);
         }
-        dry_run::rehearse(self.symbols, &self.declared, shapes, self.sentinel)
+        dry_run::rehearse(self.symbols, &self.declared, shapes, self.sentinel, self.interpreter.has_delegate())
     }
 
     fn try_plan(&mut self, shapes: &[Dims], rehearsed: Option<OutputShapes>) -> Result<Plan> {
@@ -67,7 +67,9 @@ impl Context {
         if self.plan.is_none() {
             self.rebind = self.try_rebinding()?;
         }
+        self.refuse_new_unsized_tensors()?;
         let plan = self.describe()?;
+        self.refuse_empty_outputs(&plan, shapes)?;
         if let Some(rehearsed) = rehearsed {
             self.compare(&plan, &rehearsed)?;
         }
@@ -114,6 +116,8 @@ impl Context {
         };
         let dims = match slot.side {
             Side::Input => tensor.dims()?,
+            // what was not settled by one plan is not settled by another, though it has an address from the runs between
+            Side::Output if self.is_unsized && !place.is_settled => unsettled_shape(info),
             Side::Output => settled_shape(tensor).unwrap_or_else(|| unsettled_shape(info)),
         };
         let desc = Desc { dtype: info.desc.dtype, dims };
@@ -124,6 +128,33 @@ impl Context {
         };
         check_size(tensor, &desc, slot, info)?;
         Ok(PlannedSlot { desc, flags, twin, fixed: why_fixed(tensor, &desc) })
+    }
+
+    /// Where memory of ours is in the place of an output, it cannot be seen whether planning settled its size. It did so
+    /// before, which is good enough unless this plan is the first in which sizes are left to the run.
+    fn refuse_new_unsized_tensors(&self) -> Result<()> {
+        let was_given = self.outputs.iter().any(|place| place.held != Held::Engine);
+        if was_given && !self.is_unsized && has_unsized_tensors(&self.interpreter) {
+            return fail!(Unsupported, "with these shapes sizes depend on data, which needs a context of its own");
+        }
+        Ok(())
+    }
+
+    /// Nothing can be computed where a shape that was chosen leaves an output without elements.
+    fn refuse_empty_outputs(&self, plan: &Plan, shapes: &[Dims]) -> Result<()> {
+        if !self.declared.is_open() || shapes.iter().any(dry_run::is_empty) {
+            return Ok(());
+        }
+        match plan.outputs.iter().position(|output| dry_run::is_empty(&output.desc.dims)) {
+            Some(position) => fail!(
+                ShapeMismatch,
+                "{}: {} would be {}; the shape is too small for the model",
+                dry_run::given(&self.declared, shapes),
+                self.title(Slot::output(position)),
+                plan.outputs[position].desc.dims
+            ),
+            None => Ok(()),
+        }
     }
 
     /// A delegate that computes other shapes than the plain kernels has misunderstood the model or the shapes.
@@ -165,11 +196,13 @@ impl Context {
             place.bytes = self.interpreter.tensor(place.tensor).map_or(0, Tensor::bytes);
             // no engine object knows its address any more
             place.scratch = None;
+            place.is_settled = planned.desc.dims.is_known();
             if place.slot.side == Side::Input && place.bindable {
                 place.held = Held::Nothing;
             }
         }
         self.plan = Some((shapes.to_vec(), plan.clone()));
+        self.is_unsized = has_unsized_tensors(&self.interpreter);
         self.count_loose();
     }
 
