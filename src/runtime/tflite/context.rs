@@ -9,7 +9,7 @@ use super::model::Declared;
 use super::place::{Held, Place};
 use super::sentinel::Sentinel;
 use super::settings::Settings;
-use super::symbols::Symbols;
+use super::symbols::{CustomAllocation, Symbols};
 use crate::base::{Desc, Dims, Dtype, Result, Side, Slot, fail};
 use crate::memory::{Access, HostRange};
 use crate::runtime::{Alignment, EngineContext, Facts, OutputView, Plan, Rebind, Stay};
@@ -115,13 +115,16 @@ impl EngineContext for Context {
             return Err(error);
         }
         let mut allocation = as_allocation(&memory);
-        if memory.size() == 0 {
+        if self.place(slot).is_some_and(|place| place.bytes == 0) {
             // the engine refuses null and misaligned addresses even where nothing is ever touched
-            allocation.data = self.sentinel.allocation().data;
+            allocation = CustomAllocation { bytes: 0, ..self.sentinel.allocation() };
         }
         // SAFETY: it is large enough, and whoever attaches promised to keep it until it is detached.
         let result = unsafe { self.put(slot, &allocation, Held::Host) };
-        result.map_err(|error| error.at(self.title(slot)))
+        result.map_err(|error| {
+            self.detach(slot);
+            error.at(self.title(slot))
+        })
     }
 
     fn detach(&mut self, slot: Slot) {

@@ -112,5 +112,5 @@ pub fn is_empty(dims: &Dims) -> bool {
 pub fn given(declared: &Declared, shapes: &[Dims]) -> String {
     let inputs = declared.inputs.iter().zip(shapes);
     let list: Vec<String> = inputs.map(|(input, dims)| format!("{} {dims}", input.name)).collect();
-    format!("with {}", list.join(", "))
+    if list.is_empty() { "without inputs".to_owned() } else { format!("with {}", list.join(", ")) }
 }

@@ -107,6 +107,11 @@ impl Interpreter {
         }
     }
 
+    /// What the engine found wrong while it made this interpreter all the same.
+    pub fn complaint(&self) -> Option<String> {
+        Some(self.report.take("")).filter(|text| !text.is_empty())
+    }
+
     pub fn has_delegate(&self) -> bool {
         self.delegate.is_some()
     }

@@ -35,6 +35,9 @@ impl Model {
         let parsed = Arc::new(ParsedModel::parse(symbols, source)?);
         // only an interpreter knows the slots; it plans nothing, since some models cannot be planned as they are declared
         let interpreter = Interpreter::create(symbols, parsed.clone(), Settings::plain())?;
+        if let Some(complaint) = interpreter.complaint() {
+            return fail!(ModelInvalid, "TFLite finds fault with the model: {complaint}");
+        }
         let (input_tensors, output_tensors) = (interpreter.input_tensors(), interpreter.output_tensors());
         let inputs = list(&interpreter, &input_tensors, Slot::input)?;
         let mut outputs = list(&interpreter, &output_tensors, Slot::output)?;
@@ -127,9 +130,4 @@ mod tests {
         assert_eq!(input_twin(&[5, 6, 5], 2), Some(Slot::input(0)));
         assert_eq!(input_twin(&[5, 6, 5], 1), None);
     }
-}
-
-#[cfg(test)]
-pub fn tmp_context(m: &Model) -> Context {
-    Context::create(m.symbols, m.declared.clone(), Settings::read(&EngineOptions::default()).unwrap()).unwrap()
 }

@@ -178,14 +178,19 @@ impl Context {
 
     /// Puts the sentinel wherever memory of the host or of ours is: planning looks at sizes, and these are the old ones.
     fn take_memory_away(&mut self) -> Result<()> {
+        let mut result = Ok(());
         for place in self.inputs.iter_mut().chain(&mut self.outputs).filter(|place| place.held != Held::Engine) {
             // SAFETY: the number was checked when the model was opened; the slot counts as loose from now on.
             let status = unsafe { self.interpreter.set_memory(place.tensor, &self.sentinel.allocation()) };
-            self.interpreter.check(status, || format!("TFLite does not let go of {}", place.slot))?;
             place.held = Held::Nothing;
+            result = result.and(self.interpreter.check(status, || format!("TFLite does not let go of {}", place.slot)));
+        }
+        if result.is_err() {
+            // the engine may still know an address that is not good any more, so it must not run again
+            self.plan = None;
         }
         self.count_loose();
-        Ok(())
+        result
     }
 
     /// Takes a plan that worked.
@@ -211,7 +216,7 @@ impl Context {
         if let Some((shapes, _)) = self.plan.take() {
             let restored = apply_shapes(&mut self.interpreter, &self.declared, &shapes);
             match restored.and_then(|()| self.interpreter.allocate()).and_then(|()| self.describe()) {
-                Ok(plan) => self.plan = Some((shapes, plan)),
+                Ok(plan) => self.adopt(&shapes, &plan),
                 Err(error) => log::emit(log::Level::Error, &format!("TFLite: the last plan is lost too: {error}")),
             }
         }

@@ -44,7 +44,7 @@ impl Report {
     }
 
     fn add(&self, line: &str) {
-        let line = line.trim();
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
         if line.is_empty() {
             return;
         }
@@ -53,7 +53,7 @@ impl Report {
         if !text.is_empty() {
             text.push_str(" / ");
         }
-        text.push_str(line);
+        text.push_str(&line);
         let excess = text.len().saturating_sub(KEPT);
         let cut = (excess..text.len()).find(|place| text.is_char_boundary(*place)).unwrap_or(0);
         text.drain(..cut);
@@ -135,8 +135,8 @@ mod tests {
         assert_eq!(report.take("nothing"), "nothing");
         report.add("one\n");
         report.add("  ");
-        report.add("two");
-        assert_eq!(report.take(""), "one / two");
+        report.add("two,\n  broken");
+        assert_eq!(report.take(""), "one / two, broken");
         for _ in 0..1000 {
             report.add("größer");
         }

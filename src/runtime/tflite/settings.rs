@@ -7,6 +7,9 @@ use crate::runtime::EngineOptions;
 pub const XNNPACK: &str = "tflite.xnnpack";
 pub const OPTIMIZATION: &str = "optimization";
 
+/// XNNPACK starts the threads at once, all of them, and does not survive when the system refuses one.
+const MOST_THREADS: u32 = 512;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     pub threads: i32,
@@ -25,7 +28,10 @@ pub enum Xnnpack {
 
 impl Settings {
     pub fn read(options: &EngineOptions) -> Result<Settings> {
-        let threads = i32::try_from(options.threads.max(1)).unwrap_or(i32::MAX);
+        let threads = match options.threads.max(1) {
+            threads @ 1..=MOST_THREADS => threads as i32,
+            threads => return fail!(InvalidArgument, "{threads} threads: TFLite gets at most {MOST_THREADS}"),
+        };
         let (mut wanted, mut optimized) = (None, true);
         for (key, value) in &options.settings {
             match key.as_str() {

@@ -3,6 +3,7 @@
 //! The table does not know how a name becomes an address, so that a build which links TFLite can fill it too.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem::MaybeUninit;
 
 /// Something that only the engine knows from inside.
 macro_rules! opaque {
@@ -57,7 +58,8 @@ pub struct RawAffine {
 #[repr(C, align(16))]
 pub struct XnnpackOptions {
     pub threads: i32,
-    _rest: [u32; 127],
+    /// What lies behind the end of the engine's own struct is never written, by anybody.
+    _rest: [MaybeUninit<u32>; 127],
 }
 
 /// A way from a C name to an address: an opened library, or a list of linked functions.

@@ -109,3 +109,147 @@ fn memory_comes_and_goes_while_the_engine_stays() {
         assert_eq!(context.facts().rebind, Rebind::Free);
     }
 }
+
+#[test]
+fn a_slot_without_memory_survives_planning_running_and_the_end() {
+    for xnnpack in [false, true] {
+        let model = open("two_out.tflite");
+        let mut context = context(&model, xnnpack);
+        let plan = context.plan(&[dims(&[8])]).unwrap();
+        let (x, a, b) = (Floats::new(&[1.0; 8]), Floats::new(&[0.0; 8]), Floats::new(&[0.0; 8]));
+        attach(&mut *context, &plan, Slot::input(0), &x);
+        attach(&mut *context, &plan, Slot::output(0), &a);
+        attach(&mut *context, &plan, Slot::output(1), &b);
+        context.run().unwrap();
+        context.detach(Slot::output(0));
+        context.run().unwrap();
+        assert_eq!((viewed(&mut *context, 0), b.values()), (vec![2.0; 8], vec![2.0; 8]));
+        context.detach(Slot::input(0));
+        context.detach(Slot::output(1));
+        // the end, with the sentinel in two places and memory of ours in one
+        drop(context);
+    }
+}
+
+#[test]
+fn shapes_that_fail_leave_the_last_plan_in_force() {
+    for xnnpack in [false, true] {
+        let model = open("conv_dyn.tflite");
+        let mut context = context(&model, xnnpack);
+        let good = dims(&[1, 4, 4, 1]);
+        let plan = context.plan(&[good]).unwrap();
+        assert_eq!(plan.outputs[0].desc.dims, dims(&[1, 2, 2, 1]));
+        let (x, y) = (Floats::new(&[1.0; 16]), Floats::new(&[0.0; 4]));
+        attach(&mut *context, &plan, Slot::output(0), &y);
+        context.detach(Slot::output(0));
+        let bad = [
+            ([1, 2, 2, 1], Status::ShapeMismatch),
+            ([1, 1, 1, 1], Status::Runtime),
+            ([2, 4, 4, 1], Status::ShapeMismatch),
+            ([1, 1 << 31, 4, 1], Status::Unsupported),
+            ([1, 1 << 30, 1 << 30, 1], Status::Runtime),
+        ];
+        for (shape, status) in bad {
+            let error = context.plan(&[dims(&shape)]).unwrap_err();
+            assert_eq!(error.status, status, "{shape:?}: {error}");
+            attach(&mut *context, &plan, Slot::input(0), &x);
+            context.run().unwrap();
+            assert_eq!(viewed(&mut *context, 0), [45.0; 4], "after {shape:?}");
+            context.detach(Slot::input(0));
+        }
+        assert_eq!(context.plan(&[good]).unwrap().outputs[0].desc, plan.outputs[0].desc);
+    }
+}
+
+#[test]
+fn state_inside_the_engine_survives_new_memory_and_failed_shapes() {
+    for xnnpack in [false, true] {
+        let model = open("accumulator.tflite");
+        let mut context = context(&model, xnnpack);
+        let plan = context.plan(&[dims(&[8])]).unwrap();
+        for round in 1..=5 {
+            let (x, y) = (Floats::new(&[1.0; 8]), Floats::new(&[0.0; 8]));
+            attach(&mut *context, &plan, Slot::input(0), &x);
+            attach(&mut *context, &plan, Slot::output(0), &y);
+            context.run().unwrap();
+            assert_eq!(y.values(), [round as f32; 8]);
+            context.detach(Slot::input(0));
+            context.detach(Slot::output(0));
+            context.plan(&[dims(&[9])]).unwrap_err();
+        }
+    }
+}
+
+/// An engine that follows a new address only when it plans again, as its header says.
+fn forgetful() -> &'static Symbols {
+    use super::symbols::{CustomAllocation, RawInterpreter, RawStatus};
+    use std::cell::RefCell;
+    type Change = (std::ffi::c_int, *mut std::ffi::c_void, usize);
+    thread_local!(static CHANGES: RefCell<Vec<Change>> = const { RefCell::new(Vec::new()) });
+
+    unsafe extern "C" fn remember(
+        _: *mut RawInterpreter,
+        index: std::ffi::c_int,
+        memory: *const CustomAllocation,
+        _: i64,
+    ) -> RawStatus {
+        // SAFETY: the caller passes a struct that lives during the call.
+        let memory = unsafe { &*memory };
+        CHANGES.with_borrow_mut(|changes| changes.push((index, memory.data, memory.bytes)));
+        0
+    }
+    unsafe extern "C" fn allocate(interpreter: *mut RawInterpreter) -> RawStatus {
+        for (index, data, bytes) in CHANGES.take() {
+            // SAFETY: what the real function was to be called with.
+            let status =
+                unsafe { (symbols().set_custom_allocation)(interpreter, index, &CustomAllocation { data, bytes }, 0) };
+            assert_eq!(status, 0);
+        }
+        // SAFETY: as the caller promises.
+        unsafe { (symbols().allocate_tensors)(interpreter) }
+    }
+    Box::leak(Box::new(Symbols { set_custom_allocation: remember, allocate_tensors: allocate, ..*symbols() }))
+}
+
+#[test]
+fn an_engine_that_does_not_follow_new_addresses_plans_again() {
+    let model = open_with(forgetful(), "add4.tflite");
+    let mut context = context(&model, true);
+    let plan = context.plan(&[dims(&[4]), dims(&[4])]).unwrap();
+    assert_eq!(context.facts().rebind, Rebind::Replan);
+    let y = Floats::new(&[10.0; 4]);
+    attach(&mut *context, &plan, Slot::input(1), &y);
+    for round in 0..3 {
+        let (x, z) = (Floats::new(&[round as f32; 4]), Floats::new(&[0.0; 4]));
+        attach(&mut *context, &plan, Slot::input(0), &x);
+        attach(&mut *context, &plan, Slot::output(0), &z);
+        context.run().unwrap();
+        assert_eq!(z.values(), [10.0 + round as f32; 4]);
+        context.detach(Slot::input(0));
+        context.detach(Slot::output(0));
+        assert!(context.engine_address(Slot::output(0)).is_null());
+    }
+}
+
+#[test]
+fn options_of_the_delegate_are_the_engines_own() {
+    let defaults = symbols().xnnpack_defaults.expect("this build has XNNPACK");
+    // SAFETY: see XnnpackOptions.
+    let options = unsafe { defaults() };
+    // no thread pool: without setting the number, every model would run on one thread
+    assert_eq!(options.threads, 0);
+}
+
+#[test]
+fn a_number_that_no_tensor_has_is_refused_by_the_engine() {
+    use super::interpreter::{Interpreter, ParsedModel};
+    use super::settings::Settings;
+    let bytes = std::fs::read(variable("ZB_TEST_MODELS").join("add4.tflite")).unwrap();
+    let source = Arc::new(ModelSource { bytes: Box::new(bytes), path: None });
+    let parsed = Arc::new(ParsedModel::parse(symbols(), source).unwrap());
+    let interpreter = Interpreter::create(symbols(), parsed, Settings::plain()).unwrap();
+    assert!(interpreter.tensor(0).is_some());
+    for index in [-1, 100_000, i32::MAX, i32::MIN] {
+        assert!(interpreter.tensor(index).is_none(), "{index}");
+    }
+}
