@@ -175,11 +175,10 @@ impl EngineContext for OnnxContext {
         if self.info(slot).is_err() {
             return;
         }
-        if let (ports, Some(place)) = self.ports(slot) {
-            if ports.get(place).is_some() {
-                ports.detach(place, now);
-                self.runner.changed();
-            }
+        let (ports, Some(place)) = self.ports(slot) else { return };
+        if ports.get(place).is_some() {
+            ports.detach(place, now);
+            self.runner.changed();
         }
     }
 

@@ -81,7 +81,7 @@ pub fn info() -> RuntimeInfo {
 }
 
 fn start(path: Option<&Path>) -> Result<Engine> {
-    let (found, (api, version)) = find::open(&NAMES, path, |found| table_of(found))?;
+    let (found, (api, version)) = find::open(&NAMES, path, table_of)?;
     let file = found.path;
     // From here on code of the library runs and may start threads, so it is never unloaded, not even after a failure.
     std::mem::forget(found.library);

@@ -8,6 +8,7 @@ mod cache;
 mod context;
 mod describe;
 mod dtype;
+mod external;
 mod failure;
 mod load;
 mod logger;

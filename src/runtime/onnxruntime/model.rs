@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::context::OnnxContext;
 use super::describe;
+use super::external;
 use super::failure::{Failure, NO_SUCH_FILE};
 use super::load::Engine;
 use super::names::Names;
@@ -36,10 +37,8 @@ struct Sessions {
 impl OnnxModel {
     pub fn open(engine: &'static Engine, source: Arc<ModelSource>) -> Result<OnnxModel> {
         let settings = Settings::default();
-        let session = match Session::open(engine, &source, &settings) {
-            Ok(session) => Arc::new(session),
-            Err(failure) => return Err(unreadable(failure, &source)),
-        };
+        external::check(&source)?;
+        let session = Arc::new(Session::open(engine, &source, &settings).map_err(unreadable)?);
         let slots = Arc::new(Slots::read(&session)?);
         let sessions = Sessions { all: vec![(settings, Arc::downgrade(&session))], kept: Some(session) };
         Ok(OnnxModel { engine, source, slots, sessions: Mutex::new(sessions) })
@@ -55,10 +54,8 @@ impl OnnxModel {
         // the idle one goes first, so that a large model is not in memory once more than needed
         sessions.kept = None;
         sessions.all.retain(|(_, session)| session.strong_count() > 0);
-        let session = match Session::open(self.engine, &self.source, &settings) {
-            Ok(session) => Arc::new(session),
-            Err(failure) => return Err(unacceptable(failure, &settings)),
-        };
+        let opened = Session::open(self.engine, &self.source, &settings);
+        let session = Arc::new(opened.map_err(|failure| unacceptable(failure, &settings))?);
         sessions.all.push((settings, Arc::downgrade(&session)));
         sessions.kept = Some(session.clone());
         Ok(session)
@@ -103,26 +100,19 @@ impl EngineModel for OnnxModel {
 }
 
 /// Why a model could not be read.
-fn unreadable(failure: Failure, source: &ModelSource) -> Error {
-    if source.path.is_none() && wants_other_files(&failure) {
-        let text = format!(
-            "the weights of this model are in other files, which are found only when the model is opened by its path, \
-             without an expected hash ({failure})"
-        );
-        return Error::new(Status::Unsupported, text);
-    }
+fn unreadable(failure: Failure) -> Error {
     if failure.code == NO_SUCH_FILE {
         return failure.or(Status::Io);
     }
-    let newer = ["Unsupported model IR version", "is under development and support", "is not a registered function/op"];
-    let is_newer = newer.iter().any(|phrase| failure.text.contains(phrase));
-    failure.or(if is_newer { Status::Unsupported } else { Status::ModelInvalid })
-}
-
-/// Models given as bytes have no folder; the engine refuses to look for their files in several ways.
-fn wants_other_files(failure: &Failure) -> bool {
-    let phrases = ["xternal data", "external initializer", "model_path must not be empty", "External initializer"];
-    phrases.iter().any(|phrase| failure.text.contains(phrase))
+    // models that are well but for another engine, or for a later version of this one
+    let foreign = [
+        "Unsupported model IR version",
+        "is under development and support",
+        "is not a registered function/op",
+        "is not currently registered or supported",
+    ];
+    let is_foreign = foreign.iter().any(|phrase| failure.text.contains(phrase));
+    failure.or(if is_foreign { Status::Unsupported } else { Status::ModelInvalid })
 }
 
 /// Why a model that could be read cannot be opened with other settings.

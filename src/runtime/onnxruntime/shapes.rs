@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::names::Names;
-use crate::base::{Desc, Dims, Dtype, Result, Slot, SlotInfo, fail};
+use crate::base::{Desc, Dims, Dtype, Result, Side, Slot, SlotInfo, fail};
 use crate::runtime::{Plan, PlannedSlot};
 
 /// Settles the shapes for these dimensions of the inputs. The engine is not asked: it computes shapes only while it runs.
@@ -16,15 +16,17 @@ pub fn plan(inputs: &[SlotInfo], outputs: &[SlotInfo], names: &Names, given: &[D
     }
     let known = named_dims(inputs, given);
     let planned_inputs: Vec<_> = inputs.iter().zip(given).map(|(slot, dims)| planned(slot, *dims)).collect();
-    let mut planned_outputs: Vec<_> = outputs.iter().map(|slot| planned(slot, resolved(slot, &known))).collect();
-    for index in 0..outputs.len() {
+    let output = |(index, slot): (usize, &SlotInfo)| {
         let twin = names.twin(index);
-        planned_outputs[index].twin = twin;
-        if let Some(Slot { side: crate::base::Side::Input, index: input }) = twin {
-            planned_outputs[index].desc = planned_inputs[input].desc;
-            planned_outputs[index].flags.dynamic = false;
+        match twin {
+            // a twin of an earlier output has its name and so its shape
+            Some(Slot { side: Side::Input, index: input }) => {
+                PlannedSlot { twin, ..planned(slot, planned_inputs[input].desc.dims) }
+            }
+            _ => PlannedSlot { twin, ..planned(slot, resolved(slot, &known)) },
         }
-    }
+    };
+    let planned_outputs = outputs.iter().enumerate().map(output).collect();
     Ok(Plan { inputs: planned_inputs, outputs: planned_outputs })
 }
 

@@ -12,6 +12,9 @@ pub enum Value<'a> {
     Varint(u64),
     /// 4 or 8 bytes.
     Fixed,
+    /// The begin or the end of a group, a form without use in today's messages. What is inside shows up as fields of the
+    /// message around it, so that nothing can hide there.
+    Group,
     Bytes(&'a [u8]),
     /// A length that reaches past the end of the message, as in a file that was cut off.
     CutOff,
@@ -35,11 +38,13 @@ impl<'a> Fields<'a> {
     }
 
     fn field(&mut self) -> Option<Field<'a>> {
-        let tag = u32::try_from(self.varint()?).ok()?;
+        // bits beyond 32 are dropped, as the engine's reader does, so that both see the same number
+        let tag = self.varint()? as u32;
         let value = match tag & 7 {
             0 => Value::Varint(self.varint()?),
             1 => self.skip(8).map(|_| Value::Fixed)?,
             2 => self.bytes()?,
+            3 | 4 => Value::Group,
             5 => self.skip(4).map(|_| Value::Fixed)?,
             _ => return None,
         };
@@ -101,9 +106,19 @@ mod tests {
     }
 
     #[test]
+    fn nothing_hides() {
+        let in_group = [0x0b, 0x12, 1, b'x', 0x0c];
+        let found = Fields::new(&in_group).any(|field| field.value == Value::Bytes(b"x"));
+        assert!(found, "a field inside a group");
+        let long_tag = [0x92, 0x80, 0x80, 0x80, 0x70, 0x81, 0x80, 0x00, b'x'];
+        let wanted = Field { number: 2, value: Value::Bytes(b"x") };
+        assert_eq!(Fields::new(&long_tag).next(), Some(wanted), "a tag and a length longer than they need to be");
+    }
+
+    #[test]
     fn damage_ends_the_message() {
         assert_eq!(Fields::new(&[0x12, 9, b'x']).last().unwrap().value, Value::CutOff);
-        for malformed in [&[0x0b][..], &[0x00, 0x00], &[0xff; 12], &[0x08], &[0x1d, 1]] {
+        for malformed in [&[0x0e][..], &[0x00, 0x00], &[0xff; 12], &[0x08], &[0x1d, 1]] {
             let mut fields = Fields::new(malformed);
             assert_eq!(fields.by_ref().count(), 0);
             assert!(fields.is_malformed());
