@@ -4,6 +4,8 @@
 //! what differs is told by [`Facts`] and [`Plan`].
 
 mod find;
+#[cfg(feature = "mock")]
+pub mod mock;
 mod onnxruntime;
 mod tflite;
 
@@ -15,7 +17,12 @@ use crate::base::{Desc, Dims, Result, Slot, SlotFlags, SlotInfo};
 use crate::memory::HostRange;
 
 /// Every engine of this build, in the order in which they are asked whether they know a model.
-pub static ALL: &[&dyn Runtime] = &[&tflite::Tflite, &onnxruntime::OnnxRuntime];
+pub static ALL: &[&dyn Runtime] = &[
+    &tflite::Tflite,
+    &onnxruntime::OnnxRuntime,
+    #[cfg(feature = "mock")]
+    &mock::Mock,
+];
 
 /// The engine with this number in the ABI.
 pub fn by_id(id: i32) -> Option<&'static dyn Runtime> {

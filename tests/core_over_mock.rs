@@ -1,0 +1,539 @@
+//! What a context asks of its engine: the core over the mock, which insists on the contract of the traits and keeps a
+//! trace. `cargo test --features mock`
+
+#![cfg(feature = "mock")]
+
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use zerobind::base::{Desc, Dims, Dtype, Error, Result, Slot, Status};
+use zerobind::core::{Context, ContextOptions, CopyPolicy, Loan, Model, ModelOptions, Path, Release, Tensor};
+use zerobind::memory::{Access, HostRange};
+use zerobind::runtime::mock::take_trace;
+
+const X: Slot = Slot::input(0);
+const Y: Slot = Slot::input(1);
+const Z: Slot = Slot::output(0);
+
+/// Aligned memory of the test, as hosts have it.
+#[repr(align(64))]
+struct Memory([f32; 32]);
+
+impl Memory {
+    fn new(values: &[f32]) -> Box<Memory> {
+        let mut memory = Memory([0.0; 32]);
+        memory.0[..values.len()].copy_from_slice(values);
+        Box::new(memory)
+    }
+
+    /// The first `count` floats.
+    fn range(&mut self, count: usize) -> HostRange {
+        self.range_at(0, count)
+    }
+
+    fn range_at(&mut self, start: usize, count: usize) -> HostRange {
+        let place = self.0[start..].as_mut_ptr().cast::<c_void>();
+        let capacity = (self.0.len() - start) * 4;
+        // SAFETY: the tests keep their memory longer than what uses it.
+        unsafe { HostRange::new(place, count * 4, capacity, Access::ReadWrite) }
+    }
+
+    /// `count` floats as a tensor.
+    fn tensor(&mut self, count: usize) -> Arc<Tensor> {
+        Tensor::wrap(f32s(&[count as i64]), self.range(count), Release::NONE)
+    }
+}
+
+fn dims(sizes: &[i64]) -> Dims {
+    Dims::new(sizes).unwrap()
+}
+
+fn f32s(sizes: &[i64]) -> Desc {
+    Desc { dtype: Dtype::F32, dims: dims(sizes) }
+}
+
+fn model(lines: &str) -> Arc<Model> {
+    let text = format!("zerobind-mock 1\n{lines}");
+    Model::open_copy(text.as_bytes(), ModelOptions::default()).unwrap()
+}
+
+fn context_of(lines: &str, copy_policy: CopyPolicy) -> Context {
+    let options = ContextOptions { threads: 1, copy_policy, ..ContextOptions::default() };
+    Context::new(model(lines), &options).unwrap()
+}
+
+fn context(lines: &str) -> Context {
+    context_of(lines, CopyPolicy::Never)
+}
+
+/// z = x + y, 4 floats each.
+fn adder(more: &str) -> Context {
+    context(&format!("input x f32 4\ninput y f32 4\noutput z f32 4\n{more}"))
+}
+
+fn loan(slot: Slot, range: HostRange, desc: Option<Desc>) -> Result<Loan> {
+    Ok(Loan { slot, range, desc })
+}
+
+fn bind(context: &mut Context, slot: Slot, tensor: Arc<Tensor>) -> Result<()> {
+    context.bind(slot, tensor).map(drop)
+}
+
+#[track_caller]
+fn refused<T>(result: Result<T>, status: Status) -> String {
+    let error: Error = result.err().expect("the call was not refused");
+    assert_eq!(error.status, status, "{}", error.text);
+    error.text
+}
+
+#[test]
+fn a_settled_context_runs_without_another_attach() {
+    let (mut x, mut y, mut z) = (Memory::new(&[1.0, 2.0, 3.0, 4.0]), Memory::new(&[10.0; 4]), Memory::new(&[]));
+    let mut context = adder("trace settled");
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Y, y.tensor(4)).unwrap();
+    bind(&mut context, Z, z.tensor(4)).unwrap();
+    context.infer().unwrap();
+    assert_eq!(
+        take_trace("settled"),
+        ["plan [[4], [4]]", "attach input 0 Sticky", "attach input 1 Sticky", "attach output 0 Sticky", "run"]
+    );
+    for _ in 0..10 {
+        context.infer().unwrap();
+    }
+    assert_eq!(take_trace("settled"), ["run"; 10]);
+    let stats = context.stats();
+    assert_eq!((stats.runs, stats.rebinds, stats.bytes_copied, stats.allocations), (11, 3, 0, 0));
+    drop(context);
+    assert_eq!(z.0[..4], [11.0, 12.0, 13.0, 14.0]);
+    assert_eq!(z.0[4..], [0.0; 28], "bytes behind the output were written");
+}
+
+#[test]
+fn rebinding_touches_that_slot_alone() {
+    let (mut x, mut y, mut other) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]), Memory::new(&[5.0; 4]));
+    let mut context = adder("trace rebinding");
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Y, y.tensor(4)).unwrap();
+    context.infer().unwrap();
+    take_trace("rebinding");
+    bind(&mut context, Y, other.tensor(4)).unwrap();
+    context.infer().unwrap();
+    assert_eq!(take_trace("rebinding"), ["detach input 1", "attach input 1 Sticky", "run"]);
+}
+
+#[test]
+fn a_refused_bind_changes_nothing() {
+    let (mut x, mut y, mut short) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]), Memory::new(&[]));
+    let mut context = adder("trace refused-bind");
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Y, y.tensor(4)).unwrap();
+    context.infer().unwrap();
+    take_trace("refused-bind");
+    refused(bind(&mut context, Y, short.tensor(3)), Status::ShapeMismatch);
+    refused(bind(&mut context, Slot::input(2), short.tensor(4)), Status::InvalidArgument);
+    // still settled, and the view of the last run still stands
+    assert!(context.output_view(Z).is_ok());
+    context.infer().unwrap();
+    assert_eq!(take_trace("refused-bind"), ["run"]);
+}
+
+#[test]
+fn loans_are_taken_back_and_bindings_stay() {
+    let (mut x, mut y, mut z) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]), Memory::new(&[]));
+    let (mut lent, mut out) = (Memory::new(&[40.0; 4]), Memory::new(&[]));
+    let mut context = adder("trace loans");
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Y, y.tensor(4)).unwrap();
+    bind(&mut context, Z, z.tensor(4)).unwrap();
+    let loans = [loan(Y, lent.range(4), None), loan(Z, out.range(4), None)];
+    context.infer_with(loans.into_iter()).unwrap();
+    assert_eq!(
+        take_trace("loans"),
+        [
+            "plan [[4], [4]]",
+            "attach input 0 Sticky",
+            "attach input 1 OneRun",
+            "attach output 0 OneRun",
+            "run",
+            "detach input 1",
+            "detach output 0"
+        ]
+    );
+    assert_eq!((out.0[0], z.0[0]), (41.0, 0.0));
+    context.infer().unwrap();
+    assert_eq!(take_trace("loans"), ["attach input 1 Sticky", "attach output 0 Sticky", "run"]);
+    assert_eq!((out.0[0], z.0[0]), (41.0, 3.0));
+}
+
+#[test]
+fn a_loan_that_shadowed_nothing_leaves_the_slot_unbound() {
+    let (mut x, mut y) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]));
+    let mut context = adder("");
+    let loans = [loan(X, x.range(4), None), loan(Y, y.range(4), None)];
+    context.infer_with(loans.into_iter()).unwrap();
+    assert!(refused(context.infer(), Status::Unbound).contains("'x'"));
+}
+
+#[test]
+fn every_way_out_takes_loans_back() {
+    // the mock panics if a loan that was used is still there at the next plan, attach or run
+    let failing: &[(&str, Status)] = &[
+        ("attach fail RUNTIME no @2", Status::Runtime),
+        ("run fail RUNTIME no @1", Status::Runtime),
+        ("finish fail RUNTIME no @1", Status::Runtime),
+        ("plan fail RUNTIME no @1", Status::Runtime),
+    ];
+    for (rule, status) in failing {
+        let (mut x, mut y) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]));
+        let mut context = adder(&format!("{rule}\ntrace way-out"));
+        let loans = [loan(X, x.range(4), None), loan(Y, y.range(4), None)];
+        refused(context.infer_with(loans.into_iter()), *status);
+        let trace = take_trace("way-out");
+        let count = |what: &str| trace.iter().filter(|event| event.starts_with(what)).count();
+        // the attach that failed attached nothing
+        let attached = count("attach") - usize::from(rule.starts_with("attach"));
+        assert_eq!(attached, count("detach"), "{rule}: {trace:?}");
+        refused(context.infer(), Status::Unbound);
+        let loans = [loan(X, x.range(4), None), loan(Y, y.range(4), None)];
+        context.infer_with(loans.into_iter()).unwrap();
+    }
+}
+
+#[test]
+fn refused_runs_leave_nothing_attached() {
+    let mut x = Memory::new(&[1.0; 4]);
+    let mut context = adder("trace refused-runs");
+    let missing = context.infer_with([loan(X, x.range(4), None)].into_iter());
+    assert!(refused(missing, Status::Unbound).contains("'y'"));
+    let mut y = Memory::new(&[2.0; 4]);
+    let short = context.infer_with([loan(X, x.range(4), None), loan(Y, y.range(3), None)].into_iter());
+    refused(short, Status::ShapeMismatch);
+    let twice = context.infer_with([loan(X, x.range(4), None), loan(X, y.range(4), None)].into_iter());
+    refused(twice, Status::InvalidArgument);
+    let overlap = [loan(X, x.range(4), None), loan(Y, y.range(4), None), loan(Z, y.range_at(2, 4), None)];
+    refused(context.infer_with(overlap.into_iter()), Status::Aliased);
+    assert_eq!(take_trace("refused-runs"), ["plan [[4], [4]]"]);
+    // what was said of the earlier loans is forgotten
+    refused(context.infer(), Status::Unbound);
+}
+
+#[test]
+fn overlap_is_judged_over_loans_and_bindings_together() {
+    let (mut x, mut y, mut z) = (Memory::new(&[1.0; 8]), Memory::new(&[2.0; 4]), Memory::new(&[]));
+    let mut context = adder("");
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Y, y.tensor(4)).unwrap();
+    bind(&mut context, Z, x.tensor(4)).unwrap();
+    refused(context.infer(), Status::Aliased);
+    // a loan shadows the binding that was in the way
+    context.infer_with([loan(Z, z.range(4), None)].into_iter()).unwrap();
+    // slack does not count: the output begins where the input ends
+    context.infer_with([loan(Z, x.range_at(4, 4), None)].into_iter()).unwrap();
+    // inputs may share
+    context.infer_with([loan(Y, x.range(4), None), loan(Z, z.range(4), None)].into_iter()).unwrap();
+    assert_eq!(z.0[0], 2.0);
+}
+
+#[test]
+fn a_failing_plan_brings_the_last_good_shapes_back() {
+    let (mut x, mut z) = (Memory::new(&[1.0; 8]), Memory::new(&[]));
+    let mut context = context(
+        "input x f32 rows=2 2\noutput z f32 rows 2\ntrace replan\nplan fail SHAPE_MISMATCH too many rows @2\nplan fail RUNTIME odd @4",
+    );
+    context.prepare().unwrap();
+    context.resize_input(X, dims(&[3, 2])).unwrap();
+    assert!(refused(context.prepare(), Status::ShapeMismatch).contains("too many rows"));
+    assert_eq!(context.slot_facts(X).unwrap().desc, f32s(&[2, 2]));
+    assert_eq!(context.slot_facts(Z).unwrap().desc, f32s(&[2, 2]));
+    let loans = [loan(X, x.range(4), None), loan(Z, z.range(4), None)];
+    context.infer_with(loans.into_iter()).unwrap();
+    // the plan that was in force before serves: only two were asked for
+    let plans = take_trace("replan").into_iter().filter(|event| event.starts_with("plan")).collect::<Vec<_>>();
+    assert_eq!(plans, ["plan [[2, 2]]", "plan [[3, 2]]"].map(|text| text.replace(", ", ",")));
+    context.resize_input(X, dims(&[4, 2])).unwrap();
+    context.prepare().unwrap();
+    context.resize_input(X, dims(&[1, 2])).unwrap();
+    refused(context.prepare(), Status::Runtime);
+    assert_eq!(context.slot_facts(Z).unwrap().desc, f32s(&[4, 2]));
+}
+
+#[test]
+fn only_open_dimensions_can_be_resized() {
+    let mut context = context("input x f32 rows=2 2\noutput z f32 rows 2");
+    refused(context.resize_input(X, dims(&[2, 3])), Status::ShapeMismatch);
+    refused(context.resize_input(X, dims(&[2])), Status::ShapeMismatch);
+    refused(context.resize_input(Z, dims(&[2, 2])), Status::InvalidArgument);
+    refused(context.resize_input(Slot::input(1), dims(&[2, 2])), Status::InvalidArgument);
+    assert_eq!(context.slot_facts(X).unwrap().desc, f32s(&[2, 2]));
+    context.resize_input(X, dims(&[0, 2])).unwrap();
+    context.infer_with([loan(X, Memory::new(&[]).range(0), None)].into_iter()).unwrap();
+    assert_eq!(context.slot_facts(Z).unwrap().size, 0);
+}
+
+#[test]
+fn bindings_stay_across_a_resize_and_are_judged_by_the_run() {
+    let mut x = Memory::new(&[1.0; 8]);
+    let mut context = context("input x f32 rows=2 2\noutput z f32 rows 2");
+    bind(&mut context, X, Tensor::wrap(f32s(&[2, 2]), x.range(4), Release::NONE)).unwrap();
+    context.infer().unwrap();
+    context.resize_input(X, dims(&[3, 2])).unwrap();
+    refused(context.infer(), Status::ShapeMismatch);
+    context.resize_input(X, dims(&[2, 2])).unwrap();
+    context.infer().unwrap();
+}
+
+#[test]
+fn a_loan_with_a_desc_resizes_and_the_shape_stays() {
+    let (mut x, mut z) = (Memory::new(&[1.0; 8]), Memory::new(&[]));
+    let mut context = context("input x f32 rows=2 2\noutput z f32 rows 2");
+    let loans = [loan(X, x.range(8), Some(f32s(&[4, 2]))), loan(Z, z.range(8), None)];
+    context.infer_with(loans.into_iter()).unwrap();
+    assert_eq!(context.slot_facts(Z).unwrap().desc, f32s(&[4, 2]));
+    // as the slot is now: 4 rows
+    refused(context.infer_with([loan(X, x.range(4), None)].into_iter()), Status::ShapeMismatch);
+    context.infer_with([loan(X, x.range(8), None)].into_iter()).unwrap();
+}
+
+#[test]
+fn a_call_refused_before_planning_leaves_shapes_alone() {
+    let mut x = Memory::new(&[1.0; 8]);
+    let mut context = context("input x f32 rows=2 2\noutput z f32 rows 2");
+    let loans = [loan(X, x.range(8), Some(f32s(&[4, 2]))), loan(Slot::input(9), x.range(8), None)];
+    refused(context.infer_with(loans.into_iter()), Status::InvalidArgument);
+    assert_eq!(context.slot_facts(X).unwrap().desc, f32s(&[2, 2]));
+}
+
+#[test]
+fn a_bound_tensor_gives_an_open_input_its_shape() {
+    let (mut x, mut other) = (Memory::new(&[1.0; 6]), Memory::new(&[1.0; 8]));
+    let mut context = context("input x f32 rows 2\noutput z f32 rows 2");
+    refused(context.prepare(), Status::ShapeMismatch);
+    bind(&mut context, X, Tensor::wrap(f32s(&[3, 2]), x.range(6), Release::NONE)).unwrap();
+    context.infer().unwrap();
+    assert_eq!(context.slot_facts(Z).unwrap().desc, f32s(&[3, 2]));
+    bind(&mut context, X, Tensor::wrap(f32s(&[4, 2]), other.range(8), Release::NONE)).unwrap();
+    context.infer().unwrap();
+    assert_eq!(context.slot_facts(Z).unwrap().desc, f32s(&[4, 2]));
+}
+
+#[test]
+fn over_the_limit_is_refused_before_the_engine_plans() {
+    let text = "zerobind-mock 1\ninput x f32 rows=1\noutput z f32 rows\ntrace limit";
+    let options = ModelOptions { max_tensor_bytes: 1000, ..ModelOptions::default() };
+    let model = Model::open_copy(text.as_bytes(), options).unwrap();
+    let mut context = Context::new(model, &ContextOptions { threads: 1, ..ContextOptions::default() }).unwrap();
+    assert!(refused(context.resize_input(X, dims(&[251])), Status::Unsupported).contains("1004"));
+    context.resize_input(X, dims(&[250])).unwrap();
+    context.prepare().unwrap();
+    assert_eq!(take_trace("limit"), ["plan [[250]]"]);
+}
+
+#[test]
+fn an_output_over_the_limit_leaves_the_last_plan_in_force() {
+    let text = "zerobind-mock 1\ninput x f32 rows=1\noutput z f32 rows 100\ntrace output-limit";
+    let options = ModelOptions { max_tensor_bytes: 1000, ..ModelOptions::default() };
+    let model = Model::open_copy(text.as_bytes(), options).unwrap();
+    let mut context = Context::new(model, &ContextOptions { threads: 1, ..ContextOptions::default() }).unwrap();
+    context.prepare().unwrap();
+    context.resize_input(X, dims(&[3])).unwrap();
+    assert!(refused(context.prepare(), Status::Unsupported).contains("1200"));
+    let mut x = Memory::new(&[7.0]);
+    context.infer_with([loan(X, x.range(1), None)].into_iter()).unwrap();
+    assert_eq!(context.output_view(Z).unwrap().desc, f32s(&[1, 100]));
+}
+
+#[test]
+fn twins_are_attached_once() {
+    let (mut x, mut y) = (Memory::new(&[1.0; 4]), Memory::new(&[]));
+    let lines = "input x f32 4\noutput same f32 4 twin=input:0\noutput y f32 4\noutput again f32 4 twin=output:1";
+    let mut strict = context(&format!("{lines}\ntrace twins"));
+    bind(&mut strict, X, x.tensor(4)).unwrap();
+    bind(&mut strict, Slot::output(0), x.tensor(4)).unwrap();
+    bind(&mut strict, Slot::output(1), y.tensor(4)).unwrap();
+    bind(&mut strict, Slot::output(2), y.tensor(4)).unwrap();
+    strict.infer().unwrap();
+    assert_eq!(take_trace("twins")[1..], ["attach input 0 Sticky", "attach output 1 Sticky", "run"]);
+    for output in 0..3 {
+        assert_eq!(strict.report(Slot::output(output)).unwrap().path, Path::Direct);
+    }
+    // at another address it takes a copy
+    let mut copy = Memory::new(&[]);
+    bind(&mut strict, Slot::output(2), copy.tensor(4)).unwrap();
+    refused(strict.infer(), Status::CopyRequired);
+    let mut allowing = context_of(lines, CopyPolicy::Allow);
+    bind(&mut allowing, X, x.tensor(4)).unwrap();
+    bind(&mut allowing, Slot::output(0), y.tensor(4)).unwrap();
+    bind(&mut allowing, Slot::output(2), copy.tensor(4)).unwrap();
+    allowing.infer().unwrap();
+    assert_eq!((y.0[..4].to_vec(), copy.0[..4].to_vec()), (vec![1.0; 4], vec![1.0; 4]));
+    assert_eq!(allowing.report(Slot::output(0)).unwrap().bytes_copied, 16);
+    assert_eq!(allowing.stats().bytes_copied, 32);
+}
+
+#[test]
+fn fixed_outputs_are_viewed_or_copied() {
+    let (mut x, mut z) = (Memory::new(&[3.0; 4]), Memory::new(&[]));
+    let lines = "input x f32 4\noutput z f32 4 fixed";
+    let mut strict = context(lines);
+    bind(&mut strict, X, x.tensor(4)).unwrap();
+    strict.infer().unwrap();
+    assert_eq!(strict.output_view(Z).unwrap().memory.size(), 16);
+    bind(&mut strict, Z, z.tensor(4)).unwrap();
+    refused(strict.infer(), Status::CopyRequired);
+    assert_eq!(z.0[0], 0.0);
+    let mut allowing = context_of(lines, CopyPolicy::Allow);
+    bind(&mut allowing, X, x.tensor(4)).unwrap();
+    bind(&mut allowing, Z, z.tensor(4)).unwrap();
+    allowing.infer().unwrap();
+    let report = allowing.report(Z).unwrap();
+    assert_eq!((report.path, report.bytes_copied, z.0[3]), (Path::Staged, 16, 3.0));
+    assert!(report.reason.is_some());
+}
+
+#[test]
+fn misaligned_memory_is_staged_only_when_copies_are_allowed() {
+    let (mut x, mut z) = (Memory::new(&[0.0, 1.0, 2.0, 3.0, 4.0]), Memory::new(&[]));
+    let lines = "input x f32 4\noutput z f32 4\nalignment 64\ntrace staged";
+    let misaligned = Tensor::wrap(f32s(&[4]), x.range_at(1, 4), Release::NONE);
+    let mut strict = context(lines);
+    assert!(refused(bind(&mut strict, X, misaligned.clone()), Status::Misaligned).contains("64"));
+    drop(strict);
+    take_trace("staged");
+    let mut allowing = context_of(lines, CopyPolicy::Allow);
+    bind(&mut allowing, X, misaligned).unwrap();
+    bind(&mut allowing, Z, z.tensor(4)).unwrap();
+    allowing.infer().unwrap();
+    allowing.infer().unwrap();
+    assert_eq!(z.0[..4], [1.0, 2.0, 3.0, 4.0]);
+    // staging memory is made once and stays attached
+    assert_eq!(take_trace("staged")[1..], ["attach input 0 Sticky", "attach output 0 Sticky", "run", "run"]);
+    let stats = allowing.stats();
+    assert_eq!((stats.rebinds, stats.allocations, stats.bytes_copied), (2, 1, 32));
+    // to aligned memory and back again
+    let mut good = Memory::new(&[9.0; 4]);
+    allowing.infer_with([loan(X, good.range(4), None)].into_iter()).unwrap();
+    assert_eq!((z.0[0], allowing.report(X).unwrap().path), (9.0, Path::Direct));
+    allowing.infer().unwrap();
+    assert_eq!((z.0[0], allowing.report(X).unwrap().path), (1.0, Path::Staged));
+}
+
+#[test]
+fn a_promised_shape_is_held_or_refused() {
+    let (mut x, mut hits) = (Memory::new(&[0.0, 5.0, 6.0, 0.0]), Memory::new(&[-1.0; 4]));
+    let mut context = context("input x f32 4\noutput hits f32 -1");
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    context.infer().unwrap();
+    assert_eq!(context.output_view(Z).unwrap().desc, f32s(&[2]));
+    assert_eq!(context.slot_facts(Z).unwrap().desc, f32s(&[2]));
+    context.infer_with([loan(Z, hits.range(2), Some(f32s(&[2])))].into_iter()).unwrap();
+    assert_eq!(hits.0[..3], [5.0, 6.0, -1.0]);
+    let wrong = context.infer_with([loan(Z, hits.range(3), Some(f32s(&[3])))].into_iter());
+    refused(wrong, Status::ShapeMismatch);
+    refused(context.infer_with([loan(Z, hits.range(2), None)].into_iter()), Status::CopyRequired);
+}
+
+#[test]
+fn the_report_is_that_of_the_last_run() {
+    let (mut x, mut y, mut z) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]), Memory::new(&[]));
+    let mut context = adder("");
+    assert_eq!(context.report(X).unwrap(), zerobind::core::Report::default());
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Y, y.tensor(4)).unwrap();
+    context.infer_with([loan(Z, z.range(4), None)].into_iter()).unwrap();
+    let address = z.0.as_ptr() as usize;
+    let report = context.report(Z).unwrap();
+    assert_eq!((report.path, report.host_address, report.engine_address), (Path::Direct, address, address));
+    // whatever is bound or refused afterwards, it speaks of that run
+    drop(context.unbind(X).unwrap());
+    refused(context.infer(), Status::Unbound);
+    assert_eq!(context.report(Z).unwrap(), report);
+    let bound = context.report(X).unwrap();
+    let address = x.0.as_ptr() as usize;
+    assert_eq!((bound.path, bound.host_address, bound.engine_address), (Path::Direct, address, address));
+    bind(&mut context, X, y.tensor(4)).unwrap();
+    context.infer().unwrap();
+    assert_eq!(context.report(Z).unwrap().path, Path::Unbound);
+    assert_eq!(context.report(X).unwrap().host_address, y.0.as_ptr() as usize);
+}
+
+#[test]
+fn views_end_with_whatever_may_change_them() {
+    let (mut x, mut y) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]));
+    let mut context = context("input x f32 rows=4\ninput y f32 rows=4\noutput z f32 rows\nrun fail RUNTIME no @4");
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Y, y.tensor(4)).unwrap();
+    refused(context.output_view(Z), Status::Unbound);
+    context.infer().unwrap();
+    assert!(context.output_view(Z).is_ok());
+    refused(context.output_view(X), Status::InvalidArgument);
+    bind(&mut context, X, y.tensor(4)).unwrap();
+    refused(context.output_view(Z), Status::Unbound);
+    context.infer().unwrap();
+    drop(context.unbind(Z).unwrap());
+    refused(context.output_view(Z), Status::Unbound);
+    context.infer().unwrap();
+    context.resize_input(X, dims(&[4])).unwrap();
+    refused(context.output_view(Z), Status::Unbound);
+    refused(context.infer(), Status::Runtime);
+    refused(context.output_view(Z), Status::Unbound);
+    // what was lent is the host's alone
+    let mut z = Memory::new(&[]);
+    context.infer_with([loan(Z, z.range(4), None)].into_iter()).unwrap();
+    refused(context.output_view(Z), Status::Unbound);
+    // but an output that stayed in the engine's memory can be viewed after loans to other slots
+    context.infer_with([loan(X, x.range(4), None)].into_iter()).unwrap();
+    assert!(context.output_view(Z).is_ok());
+}
+
+#[test]
+fn a_tensor_of_two_contexts_is_free_again_after_a_failed_run() {
+    let (mut x, mut y, mut z) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]), Memory::new(&[]));
+    let shared = z.tensor(4);
+    let mut failing = adder("run fail RUNTIME no");
+    let mut working = adder("");
+    for context in [&mut failing, &mut working] {
+        bind(context, X, x.tensor(4)).unwrap();
+        bind(context, Y, y.tensor(4)).unwrap();
+        bind(context, Z, shared.clone()).unwrap();
+    }
+    refused(failing.infer(), Status::Runtime);
+    working.infer().unwrap();
+    assert_eq!(z.0[0], 3.0);
+}
+
+#[test]
+fn release_comes_when_the_last_binding_goes() {
+    static RELEASED: AtomicU32 = AtomicU32::new(0);
+    let mut x = Memory::new(&[1.0; 4]);
+    let mut context = context("input x f32 4\noutput z f32 4");
+    let release = Release::new(|| {
+        RELEASED.fetch_add(1, Ordering::SeqCst);
+    });
+    let tensor = Tensor::wrap(f32s(&[4]), x.range(4), release);
+    bind(&mut context, X, tensor.clone()).unwrap();
+    drop(tensor);
+    context.infer().unwrap();
+    assert_eq!(RELEASED.load(Ordering::SeqCst), 0);
+    let displaced = context.unbind(X).unwrap();
+    assert_eq!(RELEASED.load(Ordering::SeqCst), 0, "the release runs when the caller lets go, not inside the context");
+    drop(displaced);
+    assert_eq!(RELEASED.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_script_that_makes_no_sense_is_an_invalid_model() {
+    let bad = [
+        "input x f33 4",
+        "inputs x f32 4",
+        "output z f32 4 twin=input:0",
+        "run fly",
+        "\u{1}",
+        "output z f32 4 twin=output:0",
+    ];
+    for lines in bad {
+        let text = format!("zerobind-mock 1\n{lines}");
+        refused(Model::open_copy(text.as_bytes(), ModelOptions::default()), Status::ModelInvalid);
+    }
+}
