@@ -398,8 +398,8 @@ static zt_buffer map_pages(size_t size, int at_end)
     size_t page = zt_page_size();
     size_t inner = (size + page - 1) / page * page;
     memset(&buffer, 0, sizeof buffer);
-    if (inner == 0) {
-        inner = page;
+    if (inner == 0 || !at_end) {
+        inner += page;
     }
     buffer.is_mapped = 1;
     buffer.block_size = inner + 2 * page;

@@ -144,7 +144,8 @@ zt_buffer zt_buffer_at(size_t size, size_t offset);
 zt_buffer zt_buffer_new(size_t size);
 /* `data` ends exactly where an unreadable page begins, so it is aligned as `size` is; capacity equals size. */
 zt_buffer zt_buffer_at_page_end(size_t size);
-/* Whole pages of their own between unreadable ones: `data` begins a page, and may be given to mprotect. */
+/* Pages of their own between unreadable ones: `data` begins a page, so it may be given to mprotect, and at least one more
+   page lies behind it. */
 zt_buffer zt_buffer_of_pages(size_t size);
 /* Checks the canaries (call it after each run that may write the buffer), and frees. */
 #define CHECK_GUARDS(buffer) zt_check_guards((buffer), __FILE__, __LINE__, #buffer)
