@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use zerobind::base::{Desc, Dims, Dtype, Error, Result, Slot, Status};
-use zerobind::core::{Context, ContextOptions, CopyPolicy, Loan, Model, ModelOptions, Path, Release, Tensor};
+use zerobind::core::{Context, ContextOptions, CopyPolicy, Model, ModelOptions, Path, Release, Tensor};
 use zerobind::memory::{Access, HostRange};
 use zerobind::runtime::mock::take_trace;
 
@@ -72,8 +72,17 @@ fn adder(more: &str) -> Context {
     context(&format!("input x f32 4\ninput y f32 4\noutput z f32 4\n{more}"))
 }
 
-fn loan(slot: Slot, range: HostRange, desc: Option<Desc>) -> Result<Loan> {
-    Ok(Loan { slot, range, desc })
+/// Memory to lend: slot, range, desc.
+type Loan = (Slot, HostRange, Option<Desc>);
+
+fn loan(slot: Slot, range: HostRange, desc: Option<Desc>) -> Loan {
+    (slot, range, desc)
+}
+
+fn infer_with(context: &mut Context, loans: &[Loan]) -> Result<()> {
+    context.infer_with(|lending| {
+        loans.iter().try_for_each(|(slot, range, desc)| lending.lend(*slot, *range, desc.as_ref()))
+    })
 }
 
 fn bind(context: &mut Context, slot: Slot, tensor: Arc<Tensor>) -> Result<()> {
@@ -148,7 +157,7 @@ fn loans_are_taken_back_and_bindings_stay() {
     bind(&mut context, Y, y.tensor(4)).unwrap();
     bind(&mut context, Z, z.tensor(4)).unwrap();
     let loans = [loan(Y, lent.range(4), None), loan(Z, out.range(4), None)];
-    context.infer_with(loans.into_iter()).unwrap();
+    infer_with(&mut context, &loans).unwrap();
     assert_eq!(
         take_trace("loans"),
         [
@@ -172,7 +181,7 @@ fn a_loan_that_shadowed_nothing_leaves_the_slot_unbound() {
     let (mut x, mut y) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]));
     let mut context = adder("");
     let loans = [loan(X, x.range(4), None), loan(Y, y.range(4), None)];
-    context.infer_with(loans.into_iter()).unwrap();
+    infer_with(&mut context, &loans).unwrap();
     assert!(refused(context.infer(), Status::Unbound).contains("'x'"));
 }
 
@@ -189,7 +198,7 @@ fn every_way_out_takes_loans_back() {
         let (mut x, mut y) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]));
         let mut context = adder(&format!("{rule}\ntrace way-out"));
         let loans = [loan(X, x.range(4), None), loan(Y, y.range(4), None)];
-        refused(context.infer_with(loans.into_iter()), *status);
+        refused(infer_with(&mut context, &loans), *status);
         let trace = take_trace("way-out");
         let count = |what: &str| trace.iter().filter(|event| event.starts_with(what)).count();
         // the attach that failed attached nothing
@@ -197,7 +206,7 @@ fn every_way_out_takes_loans_back() {
         assert_eq!(attached, count("detach"), "{rule}: {trace:?}");
         refused(context.infer(), Status::Unbound);
         let loans = [loan(X, x.range(4), None), loan(Y, y.range(4), None)];
-        context.infer_with(loans.into_iter()).unwrap();
+        infer_with(&mut context, &loans).unwrap();
     }
 }
 
@@ -205,15 +214,15 @@ fn every_way_out_takes_loans_back() {
 fn refused_runs_leave_nothing_attached() {
     let mut x = Memory::new(&[1.0; 4]);
     let mut context = adder("trace refused-runs");
-    let missing = context.infer_with([loan(X, x.range(4), None)].into_iter());
+    let missing = infer_with(&mut context, &[loan(X, x.range(4), None)]);
     assert!(refused(missing, Status::Unbound).contains("'y'"));
     let mut y = Memory::new(&[2.0; 4]);
-    let short = context.infer_with([loan(X, x.range(4), None), loan(Y, y.range(3), None)].into_iter());
+    let short = infer_with(&mut context, &[loan(X, x.range(4), None), loan(Y, y.range(3), None)]);
     refused(short, Status::ShapeMismatch);
-    let twice = context.infer_with([loan(X, x.range(4), None), loan(X, y.range(4), None)].into_iter());
+    let twice = infer_with(&mut context, &[loan(X, x.range(4), None), loan(X, y.range(4), None)]);
     refused(twice, Status::InvalidArgument);
     let overlap = [loan(X, x.range(4), None), loan(Y, y.range(4), None), loan(Z, y.range_at(2, 4), None)];
-    refused(context.infer_with(overlap.into_iter()), Status::Aliased);
+    refused(infer_with(&mut context, &overlap), Status::Aliased);
     assert_eq!(take_trace("refused-runs"), ["plan [[4], [4]]"]);
     // what was said of the earlier loans is forgotten
     refused(context.infer(), Status::Unbound);
@@ -228,11 +237,11 @@ fn overlap_is_judged_over_loans_and_bindings_together() {
     bind(&mut context, Z, x.tensor(4)).unwrap();
     refused(context.infer(), Status::Aliased);
     // a loan shadows the binding that was in the way
-    context.infer_with([loan(Z, z.range(4), None)].into_iter()).unwrap();
+    infer_with(&mut context, &[loan(Z, z.range(4), None)]).unwrap();
     // slack does not count: the output begins where the input ends
-    context.infer_with([loan(Z, x.range_at(4, 4), None)].into_iter()).unwrap();
+    infer_with(&mut context, &[loan(Z, x.range_at(4, 4), None)]).unwrap();
     // inputs may share
-    context.infer_with([loan(Y, x.range(4), None), loan(Z, z.range(4), None)].into_iter()).unwrap();
+    infer_with(&mut context, &[loan(Y, x.range(4), None), loan(Z, z.range(4), None)]).unwrap();
     assert_eq!(z.0[0], 2.0);
 }
 
@@ -248,7 +257,7 @@ fn a_failing_plan_brings_the_last_good_shapes_back() {
     assert_eq!(context.slot_facts(X).unwrap().desc, f32s(&[2, 2]));
     assert_eq!(context.slot_facts(Z).unwrap().desc, f32s(&[2, 2]));
     let loans = [loan(X, x.range(4), None), loan(Z, z.range(4), None)];
-    context.infer_with(loans.into_iter()).unwrap();
+    infer_with(&mut context, &loans).unwrap();
     // the plan that was in force before serves: only two were asked for
     let plans = take_trace("replan").into_iter().filter(|event| event.starts_with("plan")).collect::<Vec<_>>();
     assert_eq!(plans, ["plan [[2, 2]]", "plan [[3, 2]]"].map(|text| text.replace(", ", ",")));
@@ -268,7 +277,7 @@ fn only_open_dimensions_can_be_resized() {
     refused(context.resize_input(Slot::input(1), dims(&[2, 2])), Status::InvalidArgument);
     assert_eq!(context.slot_facts(X).unwrap().desc, f32s(&[2, 2]));
     context.resize_input(X, dims(&[0, 2])).unwrap();
-    context.infer_with([loan(X, Memory::new(&[]).range(0), None)].into_iter()).unwrap();
+    infer_with(&mut context, &[loan(X, Memory::new(&[]).range(0), None)]).unwrap();
     assert_eq!(context.slot_facts(Z).unwrap().size, 0);
 }
 
@@ -289,11 +298,11 @@ fn a_loan_with_a_desc_resizes_and_the_shape_stays() {
     let (mut x, mut z) = (Memory::new(&[1.0; 8]), Memory::new(&[]));
     let mut context = context("input x f32 rows=2 2\noutput z f32 rows 2");
     let loans = [loan(X, x.range(8), Some(f32s(&[4, 2]))), loan(Z, z.range(8), None)];
-    context.infer_with(loans.into_iter()).unwrap();
+    infer_with(&mut context, &loans).unwrap();
     assert_eq!(context.slot_facts(Z).unwrap().desc, f32s(&[4, 2]));
     // as the slot is now: 4 rows
-    refused(context.infer_with([loan(X, x.range(4), None)].into_iter()), Status::ShapeMismatch);
-    context.infer_with([loan(X, x.range(8), None)].into_iter()).unwrap();
+    refused(infer_with(&mut context, &[loan(X, x.range(4), None)]), Status::ShapeMismatch);
+    infer_with(&mut context, &[loan(X, x.range(8), None)]).unwrap();
 }
 
 #[test]
@@ -301,7 +310,7 @@ fn a_call_refused_before_planning_leaves_shapes_alone() {
     let mut x = Memory::new(&[1.0; 8]);
     let mut context = context("input x f32 rows=2 2\noutput z f32 rows 2");
     let loans = [loan(X, x.range(8), Some(f32s(&[4, 2]))), loan(Slot::input(9), x.range(8), None)];
-    refused(context.infer_with(loans.into_iter()), Status::InvalidArgument);
+    refused(infer_with(&mut context, &loans), Status::InvalidArgument);
     assert_eq!(context.slot_facts(X).unwrap().desc, f32s(&[2, 2]));
 }
 
@@ -340,7 +349,7 @@ fn an_output_over_the_limit_leaves_the_last_plan_in_force() {
     context.resize_input(X, dims(&[3])).unwrap();
     assert!(refused(context.prepare(), Status::Unsupported).contains("1200"));
     let mut x = Memory::new(&[7.0]);
-    context.infer_with([loan(X, x.range(1), None)].into_iter()).unwrap();
+    infer_with(&mut context, &[loan(X, x.range(1), None)]).unwrap();
     assert_eq!(context.output_view(Z).unwrap().desc, f32s(&[1, 100]));
 }
 
@@ -413,7 +422,7 @@ fn misaligned_memory_is_staged_only_when_copies_are_allowed() {
     assert_eq!((stats.rebinds, stats.allocations, stats.bytes_copied), (2, 1, 32));
     // to aligned memory and back again
     let mut good = Memory::new(&[9.0; 4]);
-    allowing.infer_with([loan(X, good.range(4), None)].into_iter()).unwrap();
+    infer_with(&mut allowing, &[loan(X, good.range(4), None)]).unwrap();
     assert_eq!((z.0[0], allowing.report(X).unwrap().path), (9.0, Path::Direct));
     allowing.infer().unwrap();
     assert_eq!((z.0[0], allowing.report(X).unwrap().path), (1.0, Path::Staged));
@@ -427,11 +436,11 @@ fn a_promised_shape_is_held_or_refused() {
     context.infer().unwrap();
     assert_eq!(context.output_view(Z).unwrap().desc, f32s(&[2]));
     assert_eq!(context.slot_facts(Z).unwrap().desc, f32s(&[2]));
-    context.infer_with([loan(Z, hits.range(2), Some(f32s(&[2])))].into_iter()).unwrap();
+    infer_with(&mut context, &[loan(Z, hits.range(2), Some(f32s(&[2])))]).unwrap();
     assert_eq!(hits.0[..3], [5.0, 6.0, -1.0]);
-    let wrong = context.infer_with([loan(Z, hits.range(3), Some(f32s(&[3])))].into_iter());
+    let wrong = infer_with(&mut context, &[loan(Z, hits.range(3), Some(f32s(&[3])))]);
     refused(wrong, Status::ShapeMismatch);
-    refused(context.infer_with([loan(Z, hits.range(2), None)].into_iter()), Status::CopyRequired);
+    refused(infer_with(&mut context, &[loan(Z, hits.range(2), None)]), Status::CopyRequired);
 }
 
 #[test]
@@ -441,7 +450,7 @@ fn the_report_is_that_of_the_last_run() {
     assert_eq!(context.report(X).unwrap(), zerobind::core::Report::default());
     bind(&mut context, X, x.tensor(4)).unwrap();
     bind(&mut context, Y, y.tensor(4)).unwrap();
-    context.infer_with([loan(Z, z.range(4), None)].into_iter()).unwrap();
+    infer_with(&mut context, &[loan(Z, z.range(4), None)]).unwrap();
     let address = z.0.as_ptr() as usize;
     let report = context.report(Z).unwrap();
     assert_eq!((report.path, report.host_address, report.engine_address), (Path::Direct, address, address));
@@ -480,10 +489,10 @@ fn views_end_with_whatever_may_change_them() {
     refused(context.output_view(Z), Status::Unbound);
     // what was lent is the host's alone
     let mut z = Memory::new(&[]);
-    context.infer_with([loan(Z, z.range(4), None)].into_iter()).unwrap();
+    infer_with(&mut context, &[loan(Z, z.range(4), None)]).unwrap();
     refused(context.output_view(Z), Status::Unbound);
     // but an output that stayed in the engine's memory can be viewed after loans to other slots
-    context.infer_with([loan(X, x.range(4), None)].into_iter()).unwrap();
+    infer_with(&mut context, &[loan(X, x.range(4), None)]).unwrap();
     assert!(context.output_view(Z).is_ok());
 }
 

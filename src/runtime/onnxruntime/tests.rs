@@ -22,11 +22,6 @@ fn from_file(name: &str) -> Arc<ModelSource> {
     Arc::new(ModelSource { bytes: Box::new(bytes), path: Some(path) })
 }
 
-fn from_bytes(bytes: Vec<u8>) -> Arc<ModelSource> {
-    models();
-    Arc::new(ModelSource { bytes: Box::new(bytes), path: None })
-}
-
 fn open(name: &str) -> Box<dyn EngineModel> {
     OnnxRuntime.open(from_file(name)).unwrap()
 }
