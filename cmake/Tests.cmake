@@ -25,6 +25,15 @@ set(ZEROBIND_MEMCHECK "${VALGRIND}" --quiet --error-exitcode=99 --num-callers=30
   "--suppressions=${CMAKE_CURRENT_SOURCE_DIR}/valgrind.supp")
 set(ZEROBIND_MEMCHECK_TIMEOUT 600)
 
+# What all tests share, compiled once: it sees the header only, and each test brings the library.
+function(zerobind_add_harness)
+  add_library(harness STATIC ${ARGN})
+  set_target_properties(harness PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
+  target_compile_options(harness PRIVATE ${ZEROBIND_WARNINGS})
+  target_include_directories(harness PUBLIC "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(harness PUBLIC ${CMAKE_DL_LIBS})
+endfunction()
+
 function(zerobind_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "ENGINES;MOCK;NO_MEMCHECK" "" "")
   if(ARG_MOCK)
@@ -33,10 +42,10 @@ function(zerobind_add_test name)
     set(library zerobind)
   endif()
   set(program test_${name})
-  add_executable(${program} ${program}.c harness.c)
+  add_executable(${program} ${program}.c)
   set_target_properties(${program} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
   target_compile_options(${program} PRIVATE ${ZEROBIND_WARNINGS})
-  target_link_libraries(${program} PRIVATE ${library}::${library} Threads::Threads)
+  target_link_libraries(${program} PRIVATE harness ${library}::${library} Threads::Threads)
 
   if(ARG_ENGINES)
     foreach(engine IN LISTS ZEROBIND_ENGINES)
