@@ -5,6 +5,8 @@ import struct
 
 from tflite.Model import Model as TfliteFile
 
+from static_shapes import fold_shapes
+
 # name in .deps/models -> package folder and path in it
 FILES = {
     "basic_pitch.onnx": ("basic_pitch", "basic_pitch/saved_models/icassp_2022/nmp.onnx"),
@@ -16,6 +18,8 @@ FILES = {
 
 DOES = {
     "basic_pitch": "notes in 2 s of music at 22050 Hz; outputs are onset, note, contour in both formats",
+    "basic_pitch_static": "the same; shapes that the original computes in the run, which keeps its outputs from host memory, "
+                          "are constants",
     "okay_nabu": "streaming wake word: state in six resource variables",
     "okay_nabu_features": "okay_nabu, cut before its last layer: the score is 0 for most sounds, these are not",
     "embedding": "speech embedding, first dim dynamic",
@@ -26,6 +30,7 @@ DOES = {
 def copy(packages, models):
     for name, (package, path) in FILES.items():
         shutil.copyfile(packages / package / path, models / name)
+    fold_shapes(models / "basic_pitch.tflite", models / "basic_pitch_static.tflite")
     cut_okay_nabu(models / "okay_nabu.tflite", models / "okay_nabu_features.tflite")
 
 
