@@ -1,7 +1,7 @@
 //! What cannot be reached, or not be seen, from C. Needs the engine and the test models: `make test` sets them up.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use super::symbols::Symbols;
 use super::{load, model};
@@ -208,7 +208,8 @@ fn forgetful() -> &'static Symbols {
         // SAFETY: as the caller promises.
         unsafe { (symbols().allocate_tensors)(interpreter) }
     }
-    Box::leak(Box::new(Symbols { set_custom_allocation: remember, allocate_tensors: allocate, ..*symbols() }))
+    static TABLE: OnceLock<Symbols> = OnceLock::new();
+    TABLE.get_or_init(|| Symbols { set_custom_allocation: remember, allocate_tensors: allocate, ..*symbols() })
 }
 
 #[test]
@@ -251,5 +252,27 @@ fn a_number_that_no_tensor_has_is_refused_by_the_engine() {
     assert!(interpreter.tensor(0).is_some());
     for index in [-1, 100_000, i32::MAX, i32::MIN] {
         assert!(interpreter.tensor(index).is_none(), "{index}");
+    }
+}
+
+#[test]
+fn one_copy_of_the_engine_for_the_whole_process() {
+    symbols();
+    let path = variable("ZEROBIND_TFLITE_LIB");
+    assert!(load::engine(Some(&path)).is_ok(), "the copy that is loaded");
+    let error = load::engine(Some(Path::new("/elsewhere/libtensorflowlite_c.so"))).err().expect("another copy");
+    assert_eq!(error.status, Status::InvalidArgument);
+    let loaded = load::info().path.unwrap().to_str().unwrap();
+    assert!(error.text.contains("/elsewhere/") && error.text.contains(loaded), "{error}");
+}
+
+#[test]
+fn a_damaged_model_is_refused_with_the_parsers_own_words() {
+    let bytes = std::fs::read(variable("ZB_TEST_MODELS").join("add4.tflite")).unwrap();
+    for (name, damaged, word) in [("cut", &bytes[..bytes.len() / 2], "Flatbuffer"), ("empty", &bytes[..0], "")] {
+        let source = ModelSource { bytes: Box::new(damaged.to_vec()), path: None };
+        let error = model::Model::open(symbols(), Arc::new(source)).err().expect(name);
+        assert_eq!(error.status, Status::ModelInvalid);
+        assert!(error.text.contains(word), "{name}: {error}");
     }
 }
