@@ -16,7 +16,7 @@ pub struct ParsedModel {
     raw: NonNull<RawModel>,
     symbols: &'static Symbols,
     /// The engine may keep its address as long as the model.
-    _report: Box<Report>,
+    _report: Arc<Report>,
     /// The engine reads the bytes in place, as long as a model or an interpreter of it lives.
     _source: Arc<ModelSource>,
 }
@@ -28,10 +28,10 @@ unsafe impl Sync for ParsedModel {}
 
 impl ParsedModel {
     pub fn parse(symbols: &'static Symbols, source: Arc<ModelSource>) -> Result<ParsedModel> {
-        let report = Box::new(Report::default());
+        let report = Arc::new(Report::default());
         let (callback, user_data) = report.callback();
         let bytes = source.bytes();
-        // SAFETY: the bytes stay as long as `source`, which the model keeps; the report is boxed and kept as well.
+        // SAFETY: the bytes stay as long as `source`, which the model keeps; the report is shared with us and kept as well.
         let raw = unsafe { (symbols.model_create)(bytes.as_ptr().cast(), bytes.len(), callback, user_data) };
         match NonNull::new(raw) {
             Some(raw) => Ok(ParsedModel { raw, symbols, _report: report, _source: source }),
@@ -75,7 +75,7 @@ pub struct Interpreter {
     raw: NonNull<RawInterpreter>,
     symbols: &'static Symbols,
     delegate: Option<Delegate>,
-    report: Box<Report>,
+    report: Arc<Report>,
     _model: Arc<ParsedModel>,
 }
 
@@ -84,7 +84,7 @@ unsafe impl Send for Interpreter {}
 
 impl Interpreter {
     pub fn create(symbols: &'static Symbols, model: Arc<ParsedModel>, settings: Settings) -> Result<Interpreter> {
-        let report = Box::new(Report::default());
+        let report = Arc::new(Report::default());
         let delegate = new_delegate(symbols, settings)?;
         // SAFETY: no preconditions.
         let Some(options) = NonNull::new(unsafe { (symbols.options_create)() }) else {
@@ -92,7 +92,7 @@ impl Interpreter {
         };
         let options = Options(options, symbols);
         let (callback, user_data) = report.callback();
-        // SAFETY: the options live; the report is boxed and outlives the interpreter; the delegate does too.
+        // SAFETY: the options live; the report outlives the interpreter; the delegate does too.
         let raw = unsafe {
             (symbols.options_set_reporter)(options.0.as_ptr(), callback, user_data);
             (symbols.options_set_threads)(options.0.as_ptr(), settings.threads);

@@ -13,7 +13,7 @@ const KEPT: usize = 2048;
 /// One message; the engine's are a line or two.
 const LINE: usize = 1024;
 
-/// Collects the engine's messages. Its address is given to the engine, so it is boxed by whoever makes one and outlives
+/// Collects the engine's messages. Its address is given to the engine, so it lies behind an `Arc` and outlives
 /// everything that reports to it.
 #[derive(Default)]
 pub struct Report {
