@@ -100,6 +100,8 @@ impl Context {
         }
         self.planned_dims = dims;
         self.plan = Some(plan);
+        // what a new address costs is only found out by planning
+        self.facts = self.engine.facts();
         self.fit_all();
         for slot in &mut self.slots {
             slot.staging = None;
