@@ -24,7 +24,7 @@ export ZB_TEST_REFERENCE ?= $(DEPS)/reference
 CONFIGURE := $(CMAKE) -S $(ROOT) -G Ninja -DCMAKE_MAKE_PROGRAM=$(TOOLS)/ninja --log-level=WARNING
 RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 
-.PHONY: help setup build demo test header fmt-check clippy rust-test c-test c-test-default c-test-clang \
+.PHONY: help setup build demo test header fmt-check clippy rust-test model-check c-test c-test-default c-test-clang \
 	memcheck configure clean
 
 help:
@@ -45,7 +45,7 @@ demo: build configure
 	$(CMAKE) --build build --target transcribe
 	build/examples/transcribe --audio .deps/audio/recording.f32 --models .deps/models
 
-test: setup fmt-check clippy rust-test c-test memcheck
+test: setup fmt-check clippy rust-test model-check c-test memcheck
 
 header:
 	UPDATE_HEADER=1 cargo test --locked --test header
@@ -59,6 +59,11 @@ clippy:
 
 rust-test: setup
 	cargo test --locked --all-features
+
+# Every interleaving of the handle table and of the tensors' use states, by loom.
+model-check:
+	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 RUSTFLAGS="--cfg loom" \
+		cargo test --locked --release --lib --target-dir target/loom loom_ -- --test-threads=1
 
 c-test: c-test-default c-test-clang
 
