@@ -22,7 +22,7 @@ set(ZEROBIND_TEST_TIMEOUT 60)
 
 set(ZEROBIND_MEMCHECK "${VALGRIND}" --quiet --error-exitcode=99 --num-callers=30
   --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
-  "--suppressions=${CMAKE_CURRENT_SOURCE_DIR}/valgrind.supp")
+  "--suppressions=${PROJECT_SOURCE_DIR}/c-tests/valgrind.supp")
 set(ZEROBIND_MEMCHECK_TIMEOUT 600)
 
 # What all tests share, compiled once: it sees the header only, and each test brings the library.
