@@ -317,7 +317,7 @@ typedef int32_t zb_status;
 typedef void (*zb_log_fn)(void *user_data, int32_t level, const char *text);
 
 // Element type and shape of dense, row-major memory. Frozen.
-typedef struct {
+typedef struct zb_tensor_desc {
   // One of ZB_DTYPE_.
   int32_t dtype;
   // Number of dimensions; 0 is a scalar with one element.
@@ -327,7 +327,7 @@ typedef struct {
 } zb_tensor_desc;
 
 // State of an engine's library. Strings live as long as the process; NULL where there is nothing to tell.
-typedef struct {
+typedef struct zb_runtime_info {
   // sizeof(zb_runtime_info), set by the caller.
   uint32_t struct_size;
   // 1 if it is loaded, else 0.
@@ -339,13 +339,13 @@ typedef struct {
 } zb_runtime_info;
 
 // An option by name; both strings are copied. Frozen.
-typedef struct {
+typedef struct zb_option {
   const char *key;
   const char *value;
 } zb_option;
 
 // How to open a model. Start from ZB_MODEL_OPTIONS_INIT or zb_model_options_init.
-typedef struct {
+typedef struct zb_model_options {
   // sizeof(zb_model_options).
   uint32_t struct_size;
   // One of ZB_RUNTIME_. AUTO looks at the content, never at the file's name.
@@ -356,7 +356,7 @@ typedef struct {
   // The largest input or output, in bytes; larger ones are refused before an engine allocates. 0: 4 GiB.
   uint64_t max_tensor_bytes;
   // `option_count` options; no keys are defined for models in this version.
-  const zb_option *options;
+  const struct zb_option *options;
   size_t option_count;
 } zb_model_options;
 
@@ -370,13 +370,13 @@ typedef void (*zb_release_fn)(void *user_data, void *data, size_t size);
 typedef uint32_t zb_slot;
 
 // Description of a slot.
-typedef struct {
+typedef struct zb_slot_info {
   // sizeof(zb_slot_info), set by the caller.
   uint32_t struct_size;
   // Bits of ZB_SLOT_. CONSTANT, DYNAMIC, PASS_THROUGH and DUPLICATE are final only from a context that has planned.
   uint32_t flags;
   // Type and shape; -1 where a dimension is open.
-  zb_tensor_desc desc;
+  struct zb_tensor_desc desc;
   // In bytes; 0 while a dimension is open.
   uint64_t size;
   // UTF-8; lives as long as the handle that was asked.
@@ -396,7 +396,7 @@ typedef struct {
 } zb_slot_info;
 
 // How to make a context. Start from ZB_CONTEXT_OPTIONS_INIT or zb_context_options_init.
-typedef struct {
+typedef struct zb_context_options {
   // sizeof(zb_context_options).
   uint32_t struct_size;
   // Threads that compute, the caller's included; 0 means 1. With 1 no thread is started.
@@ -409,12 +409,12 @@ typedef struct {
   // configuration entry of ONNX Runtime), "optimization" ("none", "basic", "extended", "all": ONNX Runtime's graph
   // optimization; on TFLite "none" leaves the plain kernels). Keys of the other engine are passed over, so that one list
   // serves models of both; a key that no engine has is ZB_ERROR_NOT_FOUND.
-  const zb_option *options;
+  const struct zb_option *options;
   size_t option_count;
 } zb_context_options;
 
 // What memory for a slot has to be like.
-typedef struct {
+typedef struct zb_requirements {
   // sizeof(zb_requirements), set by the caller.
   uint32_t struct_size;
   // Bits of ZB_MEMORY_: kinds that can be bound.
@@ -431,7 +431,7 @@ typedef struct {
 } zb_requirements;
 
 // What the last run did with the memory of a slot: the proof of zero copy.
-typedef struct {
+typedef struct zb_binding_report {
   // sizeof(zb_binding_report), set by the caller.
   uint32_t struct_size;
   // One of ZB_PATH_.
@@ -448,7 +448,7 @@ typedef struct {
 } zb_binding_report;
 
 // Counters of a context since it was created.
-typedef struct {
+typedef struct zb_context_stats {
   // sizeof(zb_context_stats), set by the caller.
   uint32_t struct_size;
   uint32_t reserved;
@@ -465,7 +465,7 @@ typedef struct {
 } zb_context_stats;
 
 // How to run. NULL or ZB_INFER_OPTIONS_INIT for the defaults.
-typedef struct {
+typedef struct zb_infer_options {
   // sizeof(zb_infer_options).
   uint32_t struct_size;
   // 0.
@@ -475,7 +475,7 @@ typedef struct {
 } zb_infer_options;
 
 // Memory lent to a slot for one call of zb_infer_with. Frozen.
-typedef struct {
+typedef struct zb_loan {
   // The slot; each at most once.
   zb_slot slot;
   // 0.
@@ -487,7 +487,7 @@ typedef struct {
   // Readable bytes at `data` in all, at least `size`; 0 means `size`. More of them can spare an input a copy.
   size_t capacity;
   // Type and shape of the memory; NULL takes those of the slot at the moment.
-  const zb_tensor_desc *desc;
+  const struct zb_tensor_desc *desc;
 } zb_loan;
 
 #ifdef __cplusplus
@@ -565,7 +565,7 @@ zb_status zb_set_log_callback(zb_log_fn callback,
 // Requires:
 // `desc` is NULL or readable, `size` NULL or writable.
 ZB_MUST_USE
-zb_status zb_tensor_desc_size(const zb_tensor_desc *ZB_NONNULL desc,
+zb_status zb_tensor_desc_size(const struct zb_tensor_desc *ZB_NONNULL desc,
                               size_t *ZB_NONNULL size);
 
 // Loads an engine's library: from `path_or_null`, or with NULL by the search order: the environment (ZEROBIND_TFLITE_LIB,
@@ -590,7 +590,7 @@ zb_status zb_runtime_load(int32_t runtime,
 //
 // Requires:
 // `info` is NULL or points to a zb_runtime_info with its struct_size set.
-ZB_MUST_USE zb_status zb_runtime_get_info(int32_t runtime, zb_runtime_info *ZB_NONNULL info);
+ZB_MUST_USE zb_status zb_runtime_get_info(int32_t runtime, struct zb_runtime_info *ZB_NONNULL info);
 
 // Sets `options` to the defaults; `size` is sizeof(zb_model_options). The same as ZB_MODEL_OPTIONS_INIT.
 //
@@ -598,7 +598,7 @@ ZB_MUST_USE zb_status zb_runtime_get_info(int32_t runtime, zb_runtime_info *ZB_N
 //
 // Requires:
 // `size` bytes at `options` are writable.
-zb_status zb_model_options_init(zb_model_options *ZB_NONNULL options, size_t size);
+zb_status zb_model_options_init(struct zb_model_options *ZB_NONNULL options, size_t size);
 
 // Opens the model in a file. The file is mapped, not read into memory by zerobind; external data of ONNX models is found
 // next to it. The file must neither shrink nor change until the model handle is destroyed and its last context is gone.
@@ -614,8 +614,8 @@ zb_status zb_model_options_init(zb_model_options *ZB_NONNULL options, size_t siz
 // `path` is NUL-terminated; `options` is NULL or has its struct_size set; `model` is writable.
 ZB_MUST_USE
 zb_status zb_model_open(const char *ZB_NONNULL path,
-                        const zb_model_options *options,
-                        zb_model **ZB_NONNULL model);
+                        const struct zb_model_options *options,
+                        struct zb_model **ZB_NONNULL model);
 
 // Opens a model in memory of the caller, without copying it. `data` must be a multiple of 16.
 //
@@ -632,8 +632,8 @@ zb_status zb_model_open_bytes(const void *ZB_NONNULL data,
                               size_t size,
                               zb_release_fn release,
                               void *user_data,
-                              const zb_model_options *options,
-                              zb_model **ZB_NONNULL model);
+                              const struct zb_model_options *options,
+                              struct zb_model **ZB_NONNULL model);
 
 // Opens a model from a copy of the bytes at `data`, which are the caller's again when the call returns. Any alignment.
 //
@@ -644,13 +644,13 @@ zb_status zb_model_open_bytes(const void *ZB_NONNULL data,
 ZB_MUST_USE
 zb_status zb_model_open_bytes_copy(const void *ZB_NONNULL data,
                                    size_t size,
-                                   const zb_model_options *options,
-                                   zb_model **ZB_NONNULL model);
+                                   const struct zb_model_options *options,
+                                   struct zb_model **ZB_NONNULL model);
 
 // Destroys the handle; NULL is fine. Contexts made from the model keep the model itself, so any order is legal.
 //
 // Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
-zb_status zb_model_destroy(zb_model *model);
+zb_status zb_model_destroy(struct zb_model *model);
 
 // Gives the engine that runs the model: ZB_RUNTIME_TFLITE or ZB_RUNTIME_ONNXRUNTIME.
 //
@@ -658,7 +658,7 @@ zb_status zb_model_destroy(zb_model *model);
 //
 // Requires:
 // `runtime` is NULL or writable.
-ZB_MUST_USE zb_status zb_model_get_runtime(zb_model *ZB_NONNULL model, int32_t *ZB_NONNULL runtime);
+ZB_MUST_USE zb_status zb_model_get_runtime(struct zb_model *ZB_NONNULL model, int32_t *ZB_NONNULL runtime);
 
 // Gives the numbers of inputs and outputs; either place may be NULL.
 //
@@ -666,7 +666,10 @@ ZB_MUST_USE zb_status zb_model_get_runtime(zb_model *ZB_NONNULL model, int32_t *
 //
 // Requires:
 // `inputs_or_null` and `outputs_or_null` are NULL or writable.
-ZB_MUST_USE zb_status zb_model_get_slot_counts(zb_model *ZB_NONNULL model, uint32_t *inputs_or_null, uint32_t *outputs_or_null);
+ZB_MUST_USE
+zb_status zb_model_get_slot_counts(struct zb_model *ZB_NONNULL model,
+                                   uint32_t *inputs_or_null,
+                                   uint32_t *outputs_or_null);
 
 // Describes a slot as the model declares it. Set info->struct_size first (ZB_SLOT_INFO_INIT).
 //
@@ -675,7 +678,7 @@ ZB_MUST_USE zb_status zb_model_get_slot_counts(zb_model *ZB_NONNULL model, uint3
 //
 // Requires:
 // `info` is NULL or points to a zb_slot_info with its struct_size set.
-ZB_MUST_USE zb_status zb_model_get_slot_info(zb_model *ZB_NONNULL model, zb_slot slot, zb_slot_info *ZB_NONNULL info);
+ZB_MUST_USE zb_status zb_model_get_slot_info(struct zb_model *ZB_NONNULL model, zb_slot slot, struct zb_slot_info *ZB_NONNULL info);
 
 // Finds an input by its name: the ONNX graph's, or the TFLite tensor's.
 //
@@ -684,7 +687,7 @@ ZB_MUST_USE zb_status zb_model_get_slot_info(zb_model *ZB_NONNULL model, zb_slot
 // Requires:
 // `name` is NULL or NUL-terminated; `slot` is NULL or writable.
 ZB_MUST_USE
-zb_status zb_model_find_input(zb_model *ZB_NONNULL model,
+zb_status zb_model_find_input(struct zb_model *ZB_NONNULL model,
                               const char *ZB_NONNULL name,
                               zb_slot *ZB_NONNULL slot);
 
@@ -694,7 +697,7 @@ zb_status zb_model_find_input(zb_model *ZB_NONNULL model,
 //
 // Requires:
 // `name` is NULL or NUL-terminated; `slot` is NULL or writable.
-ZB_MUST_USE zb_status zb_model_find_output(zb_model *ZB_NONNULL model, const char *ZB_NONNULL name, zb_slot *ZB_NONNULL slot);
+ZB_MUST_USE zb_status zb_model_find_output(struct zb_model *ZB_NONNULL model, const char *ZB_NONNULL name, zb_slot *ZB_NONNULL slot);
 
 // Sets `options` to the defaults; `size` is sizeof(zb_context_options). The same as ZB_CONTEXT_OPTIONS_INIT.
 //
@@ -702,7 +705,7 @@ ZB_MUST_USE zb_status zb_model_find_output(zb_model *ZB_NONNULL model, const cha
 //
 // Requires:
 // `size` bytes at `options` are writable.
-zb_status zb_context_options_init(zb_context_options *ZB_NONNULL options, size_t size);
+zb_status zb_context_options_init(struct zb_context_options *ZB_NONNULL options, size_t size);
 
 // Makes a context of a model; plans nothing and allocates no tensors.
 //
@@ -715,15 +718,15 @@ zb_status zb_context_options_init(zb_context_options *ZB_NONNULL options, size_t
 // Requires:
 // `options` is NULL or has its struct_size set; `context` is NULL or writable.
 ZB_MUST_USE
-zb_status zb_context_create(zb_model *ZB_NONNULL model,
-                            const zb_context_options *options,
-                            zb_context **ZB_NONNULL context);
+zb_status zb_context_create(struct zb_model *ZB_NONNULL model,
+                            const struct zb_context_options *options,
+                            struct zb_context **ZB_NONNULL context);
 
 // Destroys the handle; NULL is fine. A run in progress on another thread ends as if nothing had happened; then, or now if
 // there is none, bound tensors are let go, which may call their release.
 //
 // Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
-zb_status zb_context_destroy(zb_context *context);
+zb_status zb_context_destroy(struct zb_context *context);
 
 // Records a new shape for an input, `rank` dimensions of 0 or more. Only dimensions that are -1 in the model may change.
 //
@@ -736,7 +739,7 @@ zb_status zb_context_destroy(zb_context *context);
 // Requires:
 // `rank` numbers at `dims` are readable.
 ZB_MUST_USE
-zb_status zb_context_resize_input(zb_context *ZB_NONNULL context,
+zb_status zb_context_resize_input(struct zb_context *ZB_NONNULL context,
                                   zb_slot slot,
                                   const int64_t *dims,
                                   uint32_t rank);
@@ -748,7 +751,7 @@ zb_status zb_context_resize_input(zb_context *ZB_NONNULL context,
 // (an input's dimension is not known yet; the engine cannot compute with these shapes), UNSUPPORTED, OUT_OF_MEMORY, RUNTIME
 // (the engine's text).
 ZB_MUST_USE
-zb_status zb_context_prepare(zb_context *ZB_NONNULL context);
+zb_status zb_context_prepare(struct zb_context *ZB_NONNULL context);
 
 // Describes a slot as it is in this context now. Set info->struct_size first (ZB_SLOT_INFO_INIT). Plans nothing.
 //
@@ -757,7 +760,7 @@ zb_status zb_context_prepare(zb_context *ZB_NONNULL context);
 //
 // Requires:
 // `info` is NULL or points to a zb_slot_info with its struct_size set.
-ZB_MUST_USE zb_status zb_context_get_slot_info(zb_context *ZB_NONNULL context, zb_slot slot, zb_slot_info *ZB_NONNULL info);
+ZB_MUST_USE zb_status zb_context_get_slot_info(struct zb_context *ZB_NONNULL context, zb_slot slot, struct zb_slot_info *ZB_NONNULL info);
 
 // Gives type and shape of a slot as they are in this context now, and the size in bytes (0 while a dimension is -1). After
 // a run, an output has the shape that was computed. Cheap; plans nothing; `size_or_null` may be NULL.
@@ -767,9 +770,9 @@ ZB_MUST_USE zb_status zb_context_get_slot_info(zb_context *ZB_NONNULL context, z
 // Requires:
 // `desc` is NULL or writable, `size_or_null` too.
 ZB_MUST_USE
-zb_status zb_context_get_slot_desc(zb_context *ZB_NONNULL context,
+zb_status zb_context_get_slot_desc(struct zb_context *ZB_NONNULL context,
                                    zb_slot slot,
-                                   zb_tensor_desc *ZB_NONNULL desc,
+                                   struct zb_tensor_desc *ZB_NONNULL desc,
                                    size_t *size_or_null);
 
 // Tells what memory for a slot has to be like. Set requirements->struct_size first (ZB_REQUIREMENTS_INIT). Plans the
@@ -779,14 +782,17 @@ zb_status zb_context_get_slot_desc(zb_context *ZB_NONNULL context,
 //
 // Requires:
 // `requirements` is NULL or points to a zb_requirements with its struct_size set.
-ZB_MUST_USE zb_status zb_context_get_requirements(zb_context *ZB_NONNULL context, zb_slot slot, zb_requirements *ZB_NONNULL requirements);
+ZB_MUST_USE
+zb_status zb_context_get_requirements(struct zb_context *ZB_NONNULL context,
+                                      zb_slot slot,
+                                      struct zb_requirements *ZB_NONNULL requirements);
 
 // Ends the binding of a slot; without one nothing happens. May call the tensor's release, after the context is free again.
 // Ends views of outputs.
 //
 // Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot), BUSY.
 ZB_MUST_USE
-zb_status zb_context_unbind(zb_context *ZB_NONNULL context,
+zb_status zb_context_unbind(struct zb_context *ZB_NONNULL context,
                             zb_slot slot);
 
 // Tells what the last run did with the memory of a slot. Set report->struct_size first (ZB_BINDING_REPORT_INIT).
@@ -797,9 +803,9 @@ zb_status zb_context_unbind(zb_context *ZB_NONNULL context,
 // Requires:
 // `report` is NULL or points to a zb_binding_report with its struct_size set.
 ZB_MUST_USE
-zb_status zb_context_get_binding_report(zb_context *ZB_NONNULL context,
+zb_status zb_context_get_binding_report(struct zb_context *ZB_NONNULL context,
                                         zb_slot slot,
-                                        zb_binding_report *ZB_NONNULL report);
+                                        struct zb_binding_report *ZB_NONNULL report);
 
 // Gives the counters of a context. Set stats->struct_size first (ZB_CONTEXT_STATS_INIT).
 //
@@ -807,7 +813,7 @@ zb_status zb_context_get_binding_report(zb_context *ZB_NONNULL context,
 //
 // Requires:
 // `stats` is NULL or points to a zb_context_stats with its struct_size set.
-ZB_MUST_USE zb_status zb_context_get_stats(zb_context *ZB_NONNULL context, zb_context_stats *ZB_NONNULL stats);
+ZB_MUST_USE zb_status zb_context_get_stats(struct zb_context *ZB_NONNULL context, struct zb_context_stats *ZB_NONNULL stats);
 
 // Gives an output of the last successful run where it lies: in the tensor bound to it, or in the engine's memory. Read
 // only. `size_or_null` (bytes) and `desc_or_null` (with the shape that was computed) may be NULL.
@@ -820,11 +826,11 @@ ZB_MUST_USE zb_status zb_context_get_stats(zb_context *ZB_NONNULL context, zb_co
 // Requires:
 // `data` is NULL or writable, `size_or_null` and `desc_or_null` too.
 ZB_MUST_USE
-zb_status zb_context_output_view(zb_context *ZB_NONNULL context,
+zb_status zb_context_output_view(struct zb_context *ZB_NONNULL context,
                                  zb_slot slot,
                                  const void **ZB_NONNULL data,
                                  size_t *size_or_null,
-                                 zb_tensor_desc *desc_or_null);
+                                 struct zb_tensor_desc *desc_or_null);
 
 // Makes a tensor of memory that the caller owns, without copying it.
 //
@@ -842,26 +848,26 @@ zb_status zb_context_output_view(zb_context *ZB_NONNULL context,
 // Requires:
 // `capacity` bytes at `data` are readable and `size` of them writable, as long as said above.
 ZB_MUST_USE
-zb_status zb_tensor_wrap(const zb_tensor_desc *ZB_NONNULL desc,
+zb_status zb_tensor_wrap(const struct zb_tensor_desc *ZB_NONNULL desc,
                          void *data,
                          size_t size,
                          size_t capacity,
                          zb_release_fn release,
                          void *user_data,
-                         zb_tensor **ZB_NONNULL tensor);
+                         struct zb_tensor **ZB_NONNULL tensor);
 
 // As zb_tensor_wrap, for memory that is never written: such a tensor can be bound to inputs only (else READ_ONLY).
 //
 // Requires:
 // `capacity` bytes at `data` are readable, as long as zb_tensor_wrap says.
 ZB_MUST_USE
-zb_status zb_tensor_wrap_const(const zb_tensor_desc *ZB_NONNULL desc,
+zb_status zb_tensor_wrap_const(const struct zb_tensor_desc *ZB_NONNULL desc,
                                const void *data,
                                size_t size,
                                size_t capacity,
                                zb_release_fn release,
                                void *user_data,
-                               zb_tensor **ZB_NONNULL tensor);
+                               struct zb_tensor **ZB_NONNULL tensor);
 
 // Makes a tensor on zeroed memory of zerobind's own, with room behind it for what engines read past an input.
 //
@@ -873,9 +879,9 @@ zb_status zb_tensor_wrap_const(const zb_tensor_desc *ZB_NONNULL desc,
 // Requires:
 // `desc` is NULL or readable; `tensor` is NULL or writable.
 ZB_MUST_USE
-zb_status zb_tensor_alloc(const zb_tensor_desc *ZB_NONNULL desc,
+zb_status zb_tensor_alloc(const struct zb_tensor_desc *ZB_NONNULL desc,
                           size_t alignment,
-                          zb_tensor **ZB_NONNULL tensor);
+                          struct zb_tensor **ZB_NONNULL tensor);
 
 // Makes a tensor as zb_tensor_alloc, with type, shape and alignment as the slot needs them now. Plans the context if that
 // is not done.
@@ -886,9 +892,9 @@ zb_status zb_tensor_alloc(const zb_tensor_desc *ZB_NONNULL desc,
 // Requires:
 // `tensor` is NULL or writable.
 ZB_MUST_USE
-zb_status zb_tensor_alloc_for(zb_context *ZB_NONNULL context,
+zb_status zb_tensor_alloc_for(struct zb_context *ZB_NONNULL context,
                               zb_slot slot,
-                              zb_tensor **ZB_NONNULL tensor);
+                              struct zb_tensor **ZB_NONNULL tensor);
 
 // Gives the address and the size in bytes of the tensor's memory; either place may be NULL.
 //
@@ -900,7 +906,7 @@ zb_status zb_tensor_alloc_for(zb_context *ZB_NONNULL context,
 // Requires:
 // `data_or_null` and `size_or_null` are NULL or writable.
 ZB_MUST_USE
-zb_status zb_tensor_get_data(zb_tensor *ZB_NONNULL tensor,
+zb_status zb_tensor_get_data(struct zb_tensor *ZB_NONNULL tensor,
                              void **data_or_null,
                              size_t *size_or_null);
 
@@ -908,13 +914,13 @@ zb_status zb_tensor_get_data(zb_tensor *ZB_NONNULL tensor,
 //
 // Requires:
 // `desc` is NULL or writable.
-ZB_MUST_USE zb_status zb_tensor_get_desc(zb_tensor *ZB_NONNULL tensor, zb_tensor_desc *ZB_NONNULL desc);
+ZB_MUST_USE zb_status zb_tensor_get_desc(struct zb_tensor *ZB_NONNULL tensor, struct zb_tensor_desc *ZB_NONNULL desc);
 
 // Destroys the handle; NULL is fine. Bindings of the tensor stay and keep its memory; `release` is called when the last of
 // them is gone, on the thread that ends it, maybe inside this call.
 //
 // Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
-zb_status zb_tensor_destroy(zb_tensor *tensor);
+zb_status zb_tensor_destroy(struct zb_tensor *tensor);
 
 // Binds the tensor to a slot of the context until it is unbound, replaced, or the context goes.
 //
@@ -927,8 +933,8 @@ zb_status zb_tensor_destroy(zb_tensor *tensor);
 // Errors: NULL_ARGUMENT, INVALID_HANDLE (either), INVALID_ARGUMENT (slot), BUSY (the context runs), DTYPE_MISMATCH,
 // SHAPE_MISMATCH, READ_ONLY, MISALIGNED, BUFFER_TOO_SMALL (slack).
 ZB_MUST_USE
-zb_status zb_tensor_bind(zb_tensor *ZB_NONNULL tensor,
-                         zb_context *ZB_NONNULL context,
+zb_status zb_tensor_bind(struct zb_tensor *ZB_NONNULL tensor,
+                         struct zb_context *ZB_NONNULL context,
                          zb_slot slot);
 
 // Runs the context on the calling thread with what is bound to it. When it returns ZB_OK, bound outputs are complete.
@@ -946,8 +952,8 @@ zb_status zb_tensor_bind(zb_tensor *ZB_NONNULL tensor,
 // Requires:
 // `options` is NULL or has its struct_size set; the memory of bound tensors is as zb_tensor_wrap asks.
 ZB_MUST_USE
-zb_status zb_infer(zb_context *ZB_NONNULL context,
-                   const zb_infer_options *options);
+zb_status zb_infer(struct zb_context *ZB_NONNULL context,
+                   const struct zb_infer_options *options);
 
 // Runs as zb_infer, with memory lent to some slots for this call only: for buffers that are at another address every time.
 //
@@ -962,10 +968,10 @@ zb_status zb_infer(zb_context *ZB_NONNULL context,
 // Requires:
 // `count` loans are readable at `loans`; the memory of each is as it says until the call returns.
 ZB_MUST_USE
-zb_status zb_infer_with(zb_context *ZB_NONNULL context,
-                        const zb_loan *loans,
+zb_status zb_infer_with(struct zb_context *ZB_NONNULL context,
+                        const struct zb_loan *loans,
                         size_t count,
-                        const zb_infer_options *options);
+                        const struct zb_infer_options *options);
 
 #ifdef __cplusplus
 }  // extern "C"
@@ -1005,7 +1011,10 @@ static inline zb_loan zb_loan_input(zb_slot slot, const void *data, size_t size,
     zb_loan loan;
     loan.slot = slot;
     loan.flags = 0;
-    /* an input is never written; the union spares a cast that drops const */
+    /* an input is never written, so dropping const is right, and done where no compiler warns */
+#ifdef __cplusplus
+    loan.data = const_cast<void *>(data);
+#else
     {
         union {
             const void *from;
@@ -1014,6 +1023,7 @@ static inline zb_loan zb_loan_input(zb_slot slot, const void *data, size_t size,
         pointer.from = data;
         loan.data = pointer.to;
     }
+#endif
     loan.size = size;
     loan.capacity = capacity;
     loan.desc = desc;

@@ -49,7 +49,7 @@ fn config() -> Config {
         language: Language::C,
         cpp_compat: true,
         no_includes: true,
-        style: Style::Type,
+        style: Style::Both,
         documentation_style: DocumentationStyle::C99,
         line_length: 120,
         header: Some(part("top.h").replace("@VERSION@", &version_macros())),
