@@ -443,6 +443,7 @@ static void a_promised_shape_is_broken(void)
     bind_buffer(context, ZB_OUTPUT(0), DESC(ZB_DTYPE_I64, 3, 1), &y);
     for (size_t n = 0; n < sizeof hits / sizeof *hits; n++) {
         fill_with_hits(&x, hits[n], places);
+        memset(y.data, 0xCD, y.size);
         CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_SHAPE_MISMATCH);
         CHECK_ERROR_SAYS("y");
         CHECK_GUARDS(&y);
@@ -451,6 +452,25 @@ static void a_promised_shape_is_broken(void)
         REQUIRE_OK(zb_infer(context, NULL));
         CHECK_BYTES(y.data, places, 24);
     }
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    FREE_BUFFER(&x);
+    FREE_BUFFER(&y);
+}
+
+static void a_broken_promise_leaves_the_result_in_view(void)
+{
+    zb_model *model = zt_open("nonzero");
+    zb_context *context = zt_copying_context(model);
+    zt_buffer x = zt_buffer_new(64), y = zt_buffer_new(24);
+    int64_t places[16];
+    bind_buffer(context, ZB_INPUT(0), F32(16), &x);
+    bind_buffer(context, ZB_OUTPUT(0), DESC(ZB_DTYPE_I64, 3, 1), &y);
+    fill_with_hits(&x, 5, places);
+    CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_SHAPE_MISMATCH);
+    CHECK_ERROR_SAYS("zb_context_output_view has it");
+    CHECK(zt_is_untouched(&y));
+    CHECK_BYTES(view_of(context, ZB_OUTPUT(0), DESC(ZB_DTYPE_I64, 5, 1)), places, 40);
     zb_context_destroy(context);
     zb_model_destroy(model);
     FREE_BUFFER(&x);
@@ -495,6 +515,7 @@ static const zt_test tests[] = {
     ON_BOTH(memory_of_unknown_shape_needs_a_desc),
     ON_BOTH(a_promised_shape_is_kept),
     ON_BOTH(a_promised_shape_is_broken),
+    ON_TFLITE(a_broken_promise_leaves_the_result_in_view),
     ON_ONNXRUNTIME(a_promise_may_come_with_each_loan),
 };
 
