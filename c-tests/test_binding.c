@@ -321,6 +321,31 @@ static void one_tensor_serves_two_contexts(void)
     FREE_BUFFER(&y);
 }
 
+static void inputs_may_overlap(void)
+{
+    /* one ring of samples, two windows of it */
+    zb_model *model = zt_open("add256");
+    zb_context *context = zt_context(model);
+    zb_tensor_desc desc = F32(256);
+    zt_buffer ring = zt_buffer_new(2048), z = zt_buffer_new(1024);
+    zt_fill_floats(&ring, 0, 1);
+    bind_buffer(context, ZB_OUTPUT(0), &desc, &z);
+    for (size_t hop = 0; hop <= 256; hop += 16) {
+        zb_loan windows[2] = {
+            zb_loan_input(ZB_INPUT(0), ring.data, 1024, ring.size, NULL),
+            zb_loan_input(ZB_INPUT(1), ring.data + 4 * hop, 1024, ring.capacity - 4 * hop, NULL),
+        };
+        REQUIRE_OK(zb_infer_with(context, windows, 2, NULL));
+        for (unsigned i = 0; i < 256; i++) {
+            CHECK(zt_floats(&z)[i] == (float)(2 * i + hop));
+        }
+    }
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    FREE_BUFFER(&ring);
+    FREE_BUFFER(&z);
+}
+
 static void an_output_is_the_next_contexts_input(void)
 {
     zb_model *model = zt_open("chain");
@@ -416,6 +441,7 @@ static const zt_test tests[] = {
     ON_BOTH(a_replaced_binding_lets_go),
     ON_BOTH(rebinding_the_same_tensor_changes_nothing),
     ON_BOTH(one_tensor_serves_two_contexts),
+    ON_BOTH(inputs_may_overlap),
     ON_BOTH(an_output_is_the_next_contexts_input),
     ON_BOTH(bindings_rotate_through_an_overlap),
     ON_BOTH(a_larger_output_buffer_keeps_its_tail),

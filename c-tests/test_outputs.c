@@ -75,7 +75,8 @@ static void an_unbound_output_is_read_by_view(void)
     REQUIRE_OK(zb_context_output_view(context, ZB_OUTPUT(0), &data, NULL, NULL));
     CHECK_STATUS(zb_context_output_view(context, ZB_INPUT(0), &data, NULL, NULL), ZB_ERROR_INVALID_ARGUMENT);
     CHECK_STATUS(zb_context_output_view(context, ZB_OUTPUT(2), &data, NULL, NULL), ZB_ERROR_INVALID_ARGUMENT);
-    CHECK_STATUS(zb_context_output_view(context, ZB_OUTPUT(0), NULL, NULL, NULL), ZB_ERROR_NULL_ARGUMENT);
+    const void **nowhere = NULL;
+    CHECK_STATUS(zb_context_output_view(context, ZB_OUTPUT(0), nowhere, NULL, NULL), ZB_ERROR_NULL_ARGUMENT);
     zb_context_destroy(context);
     zb_model_destroy(model);
     FREE_BUFFER(&x);

@@ -91,6 +91,28 @@ static void nothing_is_reported_before_a_run(void)
     FREE_BUFFER(&x);
 }
 
+static void a_refused_run_leaves_the_last_report(void)
+{
+    zb_model *model = zt_open("two_out");
+    zb_context *context = zt_context(model);
+    zt_buffer x = zt_buffer_new(32), a = zt_buffer_new(32), other = zt_buffer_new(32);
+    zb_loan loans[2] = {zt_lend_input(0, &x), zt_lend_output(0, &a)};
+    zt_fill_floats(&x, 1, 1);
+    REQUIRE_OK(zb_infer_with(context, loans, 2, NULL));
+    loans[0] = zt_lend_input(0, &other);
+    loans[1].size = 28;
+    CHECK_STATUS(zb_infer_with(context, loans, 2, NULL), ZB_ERROR_BUFFER_TOO_SMALL);
+    CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_UNBOUND);
+    check_direct(context, ZB_INPUT(0), x.data);
+    check_direct(context, ZB_OUTPUT(0), a.data);
+    CHECK_EQ(report_of(context, ZB_OUTPUT(1)).path, ZB_PATH_UNBOUND);
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    FREE_BUFFER(&x);
+    FREE_BUFFER(&a);
+    FREE_BUFFER(&other);
+}
+
 /* --- closed pages --- */
 
 static void only_the_engine_touches_bound_pages(void)
@@ -483,6 +505,34 @@ static void an_input_at_the_end_of_a_page(void)
     FREE_BUFFER(&y);
 }
 
+static void room_is_asked_for_at_the_end_of_a_page_only(void)
+{
+    zb_model *model = zt_open("add_i8_1021");
+    zb_context *context = zt_context(model);
+    zt_buffer pages = zt_buffer_of_pages(zt_page_size()), z = zt_buffer_new(1021);
+    memset(pages.data, 0, pages.size);
+    /* the first ends 3 bytes before a multiple of 64 inside the page, the second before the page's end */
+    zb_loan loans[3] = {
+        zb_loan_input(ZB_INPUT(0), pages.data, 1021, 0, NULL),
+        zb_loan_input(ZB_INPUT(1), pages.data + zt_page_size() - 1024, 1021, 0, NULL),
+        zt_lend_output(0, &z),
+    };
+    CHECK_STATUS(zb_infer_with(context, loans, 3, NULL), zt_is_tflite() ? ZB_ERROR_BUFFER_TOO_SMALL : ZB_OK);
+    if (zt_is_tflite()) {
+        CHECK_ERROR_SAYS("1037");
+    }
+    /* one byte too few, then enough */
+    loans[1].capacity = 1021 + 15;
+    CHECK_STATUS(zb_infer_with(context, loans, 3, NULL), zt_is_tflite() ? ZB_ERROR_BUFFER_TOO_SMALL : ZB_OK);
+    loans[1].capacity = 1021 + 16;
+    CHECK_OK(zb_infer_with(context, loans, 3, NULL));
+    check_direct(context, ZB_INPUT(1), pages.data + zt_page_size() - 1024);
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    FREE_BUFFER(&pages);
+    FREE_BUFFER(&z);
+}
+
 static void an_output_at_the_end_of_a_page(void)
 {
     /* outputs are never written past their end, so they may end anywhere */
@@ -504,6 +554,7 @@ static void an_output_at_the_end_of_a_page(void)
 
 static const zt_test tests[] = {
     ON_BOTH(nothing_is_reported_before_a_run),
+    ON_BOTH(a_refused_run_leaves_the_last_report),
     ON_BOTH(only_the_engine_touches_bound_pages),
     ON_BOTH(only_the_engine_touches_lent_pages),
     ON_BOTH(a_run_that_copies_springs_the_trap),
@@ -516,6 +567,7 @@ static const zt_test tests[] = {
     ON_BOTH(misaligned_memory_is_refused_otherwise),
     ON_BOTH(staged_slots_follow_the_bytes_of_each_run),
     ON_BOTH(an_input_at_the_end_of_a_page),
+    ON_BOTH(room_is_asked_for_at_the_end_of_a_page_only),
     ON_BOTH(an_output_at_the_end_of_a_page),
 };
 

@@ -454,6 +454,28 @@ static void dimensions_have_names(void)
     zb_model_destroy(model);
 }
 
+static void strings_are_told_and_not_bound(void)
+{
+    zb_model *model = zt_open("strings");
+    zb_context *context = zt_context(model);
+    zb_slot_info info = ZB_SLOT_INFO_INIT;
+    zb_tensor_desc strings = DESC(ZB_DTYPE_STRING, 3);
+    zt_buffer x = zt_buffer_new(48);
+    zb_tensor *tensor = NULL;
+    REQUIRE_OK(zb_model_get_slot_info(model, ZB_INPUT(0), &info));
+    CHECK(zt_same_desc(&info.desc, &strings));
+    CHECK_EQ(info.size, 0);
+    /* the engine would take any bytes for objects of its own */
+    CHECK_STATUS(zb_tensor_wrap(&strings, x.data, x.size, 0, NULL, NULL, &tensor), ZB_ERROR_UNSUPPORTED);
+    zb_loan loan = zt_lend_input(0, &x);
+    CHECK_STATUS(zb_infer_with(context, &loan, 1, NULL), ZB_ERROR_UNSUPPORTED);
+    loan.desc = &strings;
+    CHECK_STATUS(zb_infer_with(context, &loan, 1, NULL), ZB_ERROR_UNSUPPORTED);
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    FREE_BUFFER(&x);
+}
+
 static void a_context_tells_the_shapes_of_now(void)
 {
     zb_model *model = zt_open("batch");
@@ -552,6 +574,7 @@ static const zt_test tests[] = {
     ON_BOTH(slots_are_counted),
     ON_BOTH(quantization_is_told),
     ON_BOTH(dimensions_have_names),
+    ON_ONNXRUNTIME(strings_are_told_and_not_bound),
     ON_BOTH(a_context_tells_the_shapes_of_now),
     ON_BOTH(requirements_can_be_met),
     ON_BOTH(runs_are_counted_and_timed),
