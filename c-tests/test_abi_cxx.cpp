@@ -1,0 +1,2 @@
+/* The ABI as C++11 sees it. */
+#include "test_abi.c"
