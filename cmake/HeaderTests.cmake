@@ -34,3 +34,27 @@ function(zerobind_add_misuse_test name diagnostic)
             -c "${CMAKE_CURRENT_SOURCE_DIR}/misuse/${name}.c" -o /dev/null)
   set_tests_properties(misuse.${name} PROPERTIES PASS_REGULAR_EXPRESSION "${diagnostic}")
 endfunction()
+
+# zerobind_add_proper_use_test(NAME): the counterpart, misuse/NAME.c must compile without a word.
+function(zerobind_add_proper_use_test name)
+  add_test(NAME misuse.${name}
+    COMMAND "${CMAKE_C_COMPILER}" -std=c99 ${ZEROBIND_HEADER_WARNINGS} -I "${PROJECT_SOURCE_DIR}/include"
+            -c "${CMAKE_CURRENT_SOURCE_DIR}/misuse/${name}.c" -o /dev/null)
+endfunction()
+
+# The asserts and constants of test_abi.c, as C++11 reads the header.
+function(zerobind_add_abi_test_in_cxx)
+  add_executable(test_abi_cxx test_abi_cxx.cpp)
+  set_target_properties(test_abi_cxx PROPERTIES CXX_STANDARD 11 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+  target_compile_options(test_abi_cxx PRIVATE ${ZEROBIND_WARNINGS})
+  target_link_libraries(test_abi_cxx PRIVATE harness zerobind::zerobind Threads::Threads)
+  zerobind_register(abi.cxx test_abi_cxx FALSE)
+endfunction()
+
+# The shipped library from outside: symbols, SONAME, no test engine.
+function(zerobind_add_library_test)
+  cargo_library_names(file_name soname)
+  add_test(NAME library.symbols
+    COMMAND sh "${CMAKE_CURRENT_SOURCE_DIR}/check_library.sh" "${CMAKE_BINARY_DIR}/lib/zerobind/${soname}"
+            "${CMAKE_CURRENT_SOURCE_DIR}/symbols.txt" "${PROJECT_SOURCE_DIR}/include/zerobind.h" "${soname}")
+endfunction()

@@ -9,6 +9,7 @@ use super::route::Route;
 use crate::base::{Result, fail};
 use crate::core::Tensor;
 use crate::core::usage::{self, Access, Usage, Uses};
+use crate::memory::HostRange;
 
 /// A bound tensor that a run uses.
 pub struct Use {
@@ -37,7 +38,6 @@ impl Context {
         let result = self.run_holding(&uses);
         self.uses = uses;
         result?;
-        self.viewable = true;
         self.stats.runs += 1;
         Ok(())
     }
@@ -64,10 +64,8 @@ impl Context {
         } else {
             self.engine.run()?;
         }
-        if self.copies {
-            self.copy_outputs()?;
-        }
-        Ok(())
+        self.viewable = true;
+        if self.copies { self.copy_outputs() } else { Ok(()) }
     }
 
     /// From here on, this is the run that reports and views speak of.
@@ -95,21 +93,33 @@ impl Context {
         }
     }
 
+    /// Copies every output that can be; the first that cannot makes the run fail.
     fn copy_outputs(&mut self) -> Result<()> {
+        let mut result = Ok(());
         for position in self.inputs..self.slots.len() {
             let Route::Staged(memory, _) = self.slots[position].route else { continue };
-            let desc = self.desc_in_use(position);
-            let view = self.value_of(position)?;
-            if view.desc != desc {
-                return fail!(
-                    ShapeMismatch,
-                    "{} was given memory for {desc}, but the run computed {}: nothing was copied, and zb_context_output_view has it",
-                    self.label(position),
-                    view.desc
-                );
+            if let Err(error) = self.copy_output(position, &memory) {
+                // the engine still has the value, and it can be viewed there
+                self.slots[position].last = LastRun::new(Route::Engine, false);
+                self.remembered = false;
+                result = result.and(Err(error));
             }
-            self.stats.bytes_copied += memory.copy_from(&view.memory) as u64;
         }
+        result
+    }
+
+    fn copy_output(&mut self, position: usize, memory: &HostRange) -> Result<()> {
+        let desc = self.desc_in_use(position);
+        let view = self.value_of(position)?;
+        if view.desc != desc {
+            return fail!(
+                ShapeMismatch,
+                "{} was given memory for {desc}, but the run computed {}: nothing was copied, and zb_context_output_view has it",
+                self.label(position),
+                view.desc
+            );
+        }
+        self.stats.bytes_copied += memory.copy_from(&view.memory) as u64;
         Ok(())
     }
 
