@@ -3,12 +3,16 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use ort_sys::OrtValue;
+
+use super::failure::Failure;
+use super::load::Engine;
 use super::model::Slots;
-use super::ports::Ports;
+use super::ports::{New, Ports};
 use super::run::Runner;
 use super::session::Session;
 use super::{run_failure, shapes, value};
-use crate::base::{Desc, Dims, Dtype, Result, Side, Slot, SlotInfo, fail};
+use crate::base::{Desc, Dims, Dtype, Error, Result, Side, Slot, fail};
 use crate::memory::{Access, HostRange};
 use crate::runtime::{Alignment, EngineContext, Facts, OutputView, Plan, Rebind, Stay};
 
@@ -52,17 +56,6 @@ impl OnnxContext {
         })
     }
 
-    fn info(&self, slot: Slot) -> Result<&SlotInfo> {
-        let slots = match slot.side {
-            Side::Input => &self.slots.inputs,
-            Side::Output => &self.slots.outputs,
-        };
-        match slots.get(slot.index) {
-            Some(info) => Ok(info),
-            None => fail!(InvalidArgument, "there is no {slot}: the model has {}", slots.len()),
-        }
-    }
-
     /// The slot that has the tensor: itself, or the one that it is a twin of.
     fn origin(&self, slot: Slot) -> Slot {
         match slot.side {
@@ -71,10 +64,11 @@ impl OnnxContext {
         }
     }
 
+    /// Where a slot is; `None` for a twin, and for one that the model does not have.
     fn ports(&mut self, slot: Slot) -> (&mut Ports, Option<usize>) {
         match slot.side {
-            Side::Input => (&mut self.inputs, Some(slot.index)),
-            Side::Output => (&mut self.outputs, self.places[slot.index]),
+            Side::Input => (&mut self.inputs, (slot.index < self.slots.inputs.len()).then_some(slot.index)),
+            Side::Output => (&mut self.outputs, self.places.get(slot.index).copied().flatten()),
         }
     }
 
@@ -83,18 +77,11 @@ impl OnnxContext {
         self.clock
     }
 
-    /// Gives back what the engine allocated for a place among the outputs.
-    fn release_made(&mut self, place: usize) {
-        if let Some(made) = self.outputs.take_foreign(place) {
-            // SAFETY: the engine allocated the value in a run of ours and gave it to us; it is out of the table now, so
-            // this happens once. Views of it have ended, as the trait says.
-            unsafe { (self.session.engine.api.ReleaseValue)(made) };
-        }
-    }
-
+    /// Gives back what the engine allocated for outputs.
     fn release_all_made(&mut self) {
         if std::mem::take(&mut self.made) {
-            (0..self.outputs.len()).for_each(|place| self.release_made(place));
+            let made = (0..self.outputs.len()).filter_map(|place| self.outputs.take_made(place));
+            made.for_each(|value| release(self.session.engine, value));
         }
     }
 
@@ -107,41 +94,66 @@ impl OnnxContext {
         self.ran = 0;
     }
 
-    /// What the engine would not notice, or only by crashing.
-    fn check_attach(&self, slot: Slot, memory: &HostRange, desc: &Desc) -> Result<()> {
-        let info = self.info(slot)?;
-        let name = &info.name;
-        if info.desc.dtype == Dtype::String {
-            return fail!(Unsupported, "{slot} '{name}': string tensors cannot lie in host memory");
-        }
-        if desc.dtype != info.desc.dtype {
-            return fail!(DtypeMismatch, "{slot} '{name}': the model has {} and {desc} was given", info.desc);
-        }
-        if !desc.dims.is_known() || !desc.dims.matches(&info.desc.dims) {
-            return fail!(ShapeMismatch, "{slot} '{name}': the model has {} and {desc} was given", info.desc);
-        }
-        if slot.side == Side::Output && memory.access() == Access::ReadOnly {
-            return fail!(ReadOnly, "{slot} '{name}': an output cannot be computed into read-only memory");
-        }
-        Ok(())
-    }
+    // What follows ends calls that fail. It is kept out of the way of those that do not: after a run of the engine even
+    // the code of a call has to come back into the processor's cache, line by line.
 
-    fn require_inputs(&self) -> Result<()> {
-        match self.inputs.first_without() {
-            None => Ok(()),
-            Some(index) => fail!(
-                Unbound,
-                "{} '{}' has no memory: bind a tensor or lend memory to it",
-                Slot::input(index),
-                self.slots.inputs[index].name
-            ),
+    #[cold]
+    fn cannot_attach(&self, slot: Slot) -> Result<()> {
+        let label = self.slots.label(slot);
+        match self.origin(slot) {
+            origin if origin != slot => fail!(Unsupported, "{label} is the same tensor as {origin}; attach that"),
+            _ => fail!(InvalidArgument, "the model has no {label}"),
         }
     }
 
+    #[cold]
+    fn cannot_write(&self, slot: Slot) -> Result<()> {
+        fail!(ReadOnly, "{}: an output cannot be computed into read-only memory", self.slots.label(slot))
+    }
+
+    #[cold]
+    fn labelled<T>(&self, slot: Slot, error: Error) -> Result<T> {
+        Err(error.at(self.slots.label(slot)))
+    }
+
+    #[cold]
+    fn unbound(&self, input: usize) -> Result<()> {
+        let label = self.slots.label(Slot::input(input));
+        fail!(Unbound, "{label} has no memory: bind a tensor or lend memory to it")
+    }
+
+    #[cold]
     fn not_computed<T>(&self, slot: Slot) -> Result<T> {
-        let name = &self.info(slot)?.name;
-        fail!(Unbound, "{slot} '{name}' has no value: run first; a failed run leaves none")
+        fail!(Unbound, "{} has no value: run first; a failed run leaves none", self.slots.label(slot))
     }
+
+    #[cold]
+    fn failed(&mut self, failure: Failure) -> Result<()> {
+        self.release_all_made();
+        Err(run_failure::explain(failure, &self.slots, &self.outputs))
+    }
+}
+
+/// Gives back a value that was taken out of the outputs.
+fn release(engine: &Engine, made: *mut OrtValue) {
+    // SAFETY: the engine allocated the value in a run of ours and gave it to us; it is in no table any more, so this happens
+    // once. Views of it have ended, as the trait says.
+    unsafe { (engine.api.ReleaseValue)(made) };
+}
+
+/// What a slot can hold: the engine would take bytes for strings, and complain of all else only in the run.
+fn require_fit(slots: &Slots, slot: Slot, desc: &Desc) -> Result<()> {
+    let info = slots.info(slot)?;
+    if info.desc.dtype == Dtype::String {
+        return fail!(Unsupported, "string tensors cannot lie in host memory");
+    }
+    if desc.dtype != info.desc.dtype {
+        return fail!(DtypeMismatch, "the model has {} and {desc} was given", info.desc);
+    }
+    if !desc.dims.is_known() || !desc.dims.matches(&info.desc.dims) {
+        return fail!(ShapeMismatch, "the model has {} and {desc} was given", info.desc);
+    }
+    Ok(())
 }
 
 impl EngineContext for OnnxContext {
@@ -156,27 +168,33 @@ impl EngineContext for OnnxContext {
     }
 
     fn attach(&mut self, slot: Slot, memory: HostRange, desc: &Desc, stay: Stay) -> Result<()> {
-        self.check_attach(slot, &memory, desc)?;
-        let (now, engine) = (self.tick(), self.session.engine);
-        let (ports, Some(place)) = self.ports(slot) else {
-            return fail!(Unsupported, "{slot} is the same tensor as {}; attach that", self.origin(slot));
+        let now = self.tick();
+        let (ports, place) = match slot.side {
+            Side::Input => (&mut self.inputs, Some(slot.index)),
+            Side::Output => (&mut self.outputs, self.places.get(slot.index).copied().flatten()),
         };
-        let attached = ports.get(place).is_some();
-        if slot.side == Side::Output && !attached {
-            self.release_made(place);
+        let Some(place) = place.filter(|place| *place < ports.len()) else { return self.cannot_attach(slot) };
+        if slot.side == Side::Output {
+            if memory.access() == Access::ReadOnly {
+                return self.cannot_write(slot);
+            }
+            if let Some(made) = ports.take_made(place) {
+                release(self.session.engine, made);
+            }
         }
-        self.ports(slot).0.attach(engine, place, memory, desc, stay, now).map_err(|error| error.at(slot))?;
+        let check = || require_fit(&self.slots, slot, desc);
+        let attached = ports.attach(self.session.engine, place, New { memory, desc, stay }, now, check);
+        if let Err(error) = attached {
+            return self.labelled(slot, error);
+        }
         self.runner.changed();
         Ok(())
     }
 
     fn detach(&mut self, slot: Slot) {
         let now = self.tick();
-        if self.info(slot).is_err() {
-            return;
-        }
         let (ports, Some(place)) = self.ports(slot) else { return };
-        if ports.get(place).is_some() {
+        if ports.is_attached(place) {
             ports.detach(place, now);
             self.runner.changed();
         }
@@ -185,30 +203,27 @@ impl EngineContext for OnnxContext {
     fn run(&mut self) -> Result<()> {
         self.ran = 0;
         self.release_all_made();
-        self.require_inputs()?;
+        if let Some(input) = self.inputs.first_without() {
+            return self.unbound(input);
+        }
         let outcome = self.runner.run(&mut self.inputs, &mut self.outputs);
         self.made = !self.outputs.are_all_attached();
-        match outcome {
-            Ok(()) => {
-                self.ran = self.tick();
-                Ok(())
-            }
-            Err(failure) => {
-                self.release_all_made();
-                Err(run_failure::explain(failure, &self.slots, &self.outputs))
-            }
+        if let Err(failure) = outcome {
+            return self.failed(failure);
         }
+        self.ran = self.tick();
+        Ok(())
     }
 
     fn output(&mut self, slot: Slot) -> Result<OutputView> {
-        self.info(slot)?;
+        self.slots.info(slot)?;
         let (ran, engine, origin) = (self.ran, self.session.engine, self.origin(slot));
         let (ports, Some(place)) = self.ports(origin) else { return self.not_computed(slot) };
         if ran == 0 || ports.changed(place) > ran {
             return self.not_computed(slot);
         }
-        if let Some(attached) = ports.get(place) {
-            return attached.view();
+        if let Some(view) = ports.view(place)? {
+            return Ok(view);
         }
         let value = ports.value(place);
         if value.is_null() {
@@ -216,20 +231,20 @@ impl EngineContext for OnnxContext {
         }
         // SAFETY: the engine allocated the value in the last run; it is released at the next run, plan or attach, up to
         // which the view is good.
-        unsafe { value::view(engine, value) }.map_err(|error| error.at(slot))
+        unsafe { value::view(engine, value) }.or_else(|error| self.labelled(slot, error))
     }
 
     fn engine_address(&mut self, slot: Slot) -> *const c_void {
-        let has_address = self.info(slot).is_ok_and(|info| info.desc.dtype != Dtype::String);
+        let has_address = self.slots.info(slot).is_ok_and(|info| info.desc.dtype != Dtype::String);
         let (engine, origin) = (self.session.engine, self.origin(slot));
         let (ports, Some(place)) = self.ports(origin) else { return std::ptr::null() };
         let value = ports.value(place);
         if !has_address || value.is_null() {
             return std::ptr::null();
         }
-        if ports.get(place).is_some_and(|attached| attached.is_empty()) {
-            // the value has an address of ours in the place of the host's, which may be null
-            return ports.get(place).map_or(std::ptr::null(), |attached| attached.memory.data().cast_const());
+        if ports.memory(place).is_some_and(|memory| memory.data().is_null()) {
+            // no bytes: the value has some address of ours in the place of the host's NULL
+            return std::ptr::null();
         }
         // SAFETY: a value in force is alive, and a tensor of numbers: attached ones always are, and the slot's type is not
         // string.

@@ -10,7 +10,7 @@ use super::load::Engine;
 use super::names::Names;
 use super::options::Settings;
 use super::session::Session;
-use crate::base::{Error, Result, Side, SlotInfo, Status};
+use crate::base::{Error, Result, Side, Slot, SlotInfo, Status, fail};
 use crate::runtime::{EngineContext, EngineModel, EngineOptions, ModelSource};
 
 /// What contexts need to know of their model.
@@ -81,6 +81,22 @@ impl Slots {
         let mut outputs: Vec<_> = outputs.into_iter().map(|slot| slot.info).collect();
         names.flag(&mut outputs);
         Ok(Slots { inputs: inputs.into_iter().map(|slot| slot.info).collect(), outputs, names })
+    }
+
+    /// A slot for texts.
+    pub fn label(&self, slot: Slot) -> String {
+        self.info(slot).map_or(slot.to_string(), |info| format!("{slot} '{}'", info.name))
+    }
+
+    pub fn info(&self, slot: Slot) -> Result<&SlotInfo> {
+        let slots = match slot.side {
+            Side::Input => &self.inputs,
+            Side::Output => &self.outputs,
+        };
+        match slots.get(slot.index) {
+            Some(info) => Ok(info),
+            None => fail!(InvalidArgument, "there is no {slot}: the model has {}", slots.len()),
+        }
     }
 }
 

@@ -48,7 +48,7 @@ impl Names {
     }
 
     pub fn twin(&self, output: usize) -> Option<Slot> {
-        self.twins[output]
+        *self.twins.get(output)?
     }
 
     /// The output slots that a run asks for, in its order.

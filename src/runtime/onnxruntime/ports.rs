@@ -2,7 +2,7 @@
 
 use ort_sys::OrtValue;
 
-use super::cache::{Cache, Key};
+use super::cache::{self, Cache, Entry};
 use super::load::Engine;
 use super::owned::Owned;
 use super::value;
@@ -13,7 +13,7 @@ use crate::runtime::{OutputView, Stay};
 /// The slots of one side that the engine is told of.
 pub struct Ports {
     ports: Vec<Port>,
-    /// The values in the order of the slots; null where nothing is attached, unless somebody puts one there.
+    /// The values in the order of the slots; null where nothing is attached, unless a run puts one of the engine's there.
     values: Vec<*mut OrtValue>,
     attached: usize,
     sticky: usize,
@@ -26,26 +26,30 @@ struct Port {
     changed: u64,
 }
 
-pub struct Attached {
-    pub memory: HostRange,
-    pub desc: Desc,
-    /// The value's own number.
-    pub serial: u64,
+#[derive(Clone, Copy)]
+struct Attached {
+    memory: HostRange,
     stay: Stay,
+    /// Where in the cache its value is.
     position: usize,
 }
 
-impl Attached {
-    pub fn is_empty(&self) -> bool {
-        self.desc.byte_size().is_ok_and(|size| size == 0)
-    }
-
-    /// The elements, where the host has them.
-    pub fn view(&self) -> Result<OutputView> {
-        let size = usize::try_from(self.desc.byte_size()?).unwrap_or(usize::MAX).min(self.memory.size());
-        // SAFETY: a part of memory that was promised for as long as it is attached, for reading only.
-        let memory = unsafe { HostRange::new(self.memory.data(), size, self.memory.capacity(), Access::ReadOnly) };
-        Ok(OutputView { memory, desc: self.desc })
+impl Port {
+    /// Makes a value and gives its place in the cache.
+    #[inline(never)]
+    fn make(&mut self, engine: &Engine, new: New<'_>, now: u64, check: impl FnOnce() -> Result<()>) -> Result<usize> {
+        let New { memory, desc, .. } = new;
+        let place = self.cache.place(self.attached.map(|attached| attached.position));
+        let bytes = match self.cache.known_bytes(place, desc) {
+            Some(bytes) => bytes,
+            None => {
+                check()?;
+                desc.memory_size()?
+            }
+        };
+        let value = value::over(engine, memory, desc, bytes)?;
+        self.cache.put(place, &memory, cache::New { desc, bytes, value, serial: now });
+        Ok(place)
     }
 }
 
@@ -60,32 +64,29 @@ impl Ports {
         self.ports.len()
     }
 
-    /// Attaches memory at time `now`; on failure the port is as it was. What was attached before is gone.
+    /// Attaches memory at time `now`, in the place of what was attached before; on failure all is as it was.
+    ///
+    /// `check` looks at the description against the model. It is skipped for one that passed a moment ago.
+    #[inline]
     pub fn attach(
         &mut self,
         engine: &Engine,
         index: usize,
-        memory: HostRange,
-        desc: &Desc,
-        stay: Stay,
+        new: New<'_>,
         now: u64,
+        check: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let port = &mut self.ports[index];
-        let key = Key::new(&memory, desc);
-        let position = match port.cache.find(&key) {
+        let position = match port.cache.find(&new.memory, new.desc) {
             Some(position) => position,
-            None => {
-                let in_use = port.attached.as_ref().map(|attached| attached.position);
-                port.cache.add(key, value::over(engine, memory, desc)?, now, in_use)
-            }
+            None => port.make(engine, new, now, check)?,
         };
+        let value = port.cache.entry(position).value.as_ptr();
         self.detach(index, now);
-        let port = &mut self.ports[index];
-        let entry = port.cache.entry(position);
-        self.values[index] = entry.value.as_ptr();
-        port.attached = Some(Attached { memory, desc: *desc, serial: entry.serial, stay, position });
+        self.ports[index].attached = Some(Attached { memory: new.memory, stay: new.stay, position });
+        self.values[index] = value;
         self.attached += 1;
-        self.sticky += usize::from(stay == Stay::Sticky);
+        self.sticky += usize::from(new.stay == Stay::Sticky);
         Ok(())
     }
 
@@ -100,8 +101,37 @@ impl Ports {
         }
     }
 
-    pub fn get(&self, index: usize) -> Option<&Attached> {
-        self.ports[index].attached.as_ref()
+    pub fn is_attached(&self, index: usize) -> bool {
+        self.ports[index].attached.is_some()
+    }
+
+    /// The memory that is attached to a slot.
+    pub fn memory(&self, index: usize) -> Option<HostRange> {
+        Some(self.ports[index].attached?.memory)
+    }
+
+    /// What the attached memory was said to hold.
+    pub fn desc(&self, index: usize) -> Option<Desc> {
+        Some(self.entry(index)?.desc)
+    }
+
+    /// The number of the attached value among all of its context.
+    pub fn serial(&self, index: usize) -> Option<u64> {
+        Some(self.entry(index)?.serial)
+    }
+
+    fn entry(&self, index: usize) -> Option<&Entry<Owned<OrtValue>>> {
+        let port = &self.ports[index];
+        Some(port.cache.entry(port.attached?.position))
+    }
+
+    /// The elements of attached memory, where the host has them.
+    pub fn view(&self, index: usize) -> Result<Option<OutputView>> {
+        let (Some(memory), Some(desc)) = (self.memory(index), self.desc(index)) else { return Ok(None) };
+        let size = desc.memory_size()?.min(memory.size());
+        // SAFETY: a part of memory that was promised for as long as it is attached, for reading only.
+        let memory = unsafe { HostRange::new(memory.data(), size, memory.capacity(), Access::ReadOnly) };
+        Ok(Some(OutputView { memory, desc }))
     }
 
     /// The value in force for a slot; null for none.
@@ -122,6 +152,10 @@ impl Ports {
         self.attached == self.ports.len()
     }
 
+    pub fn are_all_sticky(&self) -> bool {
+        self.sticky == self.ports.len()
+    }
+
     pub fn first_without(&self) -> Option<usize> {
         if self.are_all_attached() {
             return None;
@@ -129,13 +163,17 @@ impl Ports {
         self.ports.iter().position(|port| port.attached.is_none())
     }
 
-    pub fn are_all_sticky(&self) -> bool {
-        self.sticky == self.ports.len()
+    /// Takes out a value of the engine's from the place of a slot where nothing is attached.
+    pub fn take_made(&mut self, index: usize) -> Option<*mut OrtValue> {
+        let is_made = !self.is_attached(index) && !self.values[index].is_null();
+        is_made.then(|| std::mem::replace(&mut self.values[index], std::ptr::null_mut()))
     }
+}
 
-    /// Takes out a value that somebody else put in the place of a slot where nothing is attached.
-    pub fn take_foreign(&mut self, index: usize) -> Option<*mut OrtValue> {
-        let is_foreign = self.ports[index].attached.is_none() && !self.values[index].is_null();
-        is_foreign.then(|| std::mem::replace(&mut self.values[index], std::ptr::null_mut()))
-    }
+/// Memory to attach.
+#[derive(Clone, Copy)]
+pub struct New<'a> {
+    pub memory: HostRange,
+    pub desc: &'a Desc,
+    pub stay: Stay,
 }

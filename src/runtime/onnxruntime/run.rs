@@ -106,13 +106,13 @@ impl Runner {
         let Some(binding) = &mut self.binding else { return Ok(()) };
         let names = &self.slots.names;
         for index in 0..inputs.len() {
-            let Some(attached) = inputs.get(index) else { continue };
-            let bound = Bound { name: names.input(index), value: inputs.value(index), serial: attached.serial };
+            let Some(serial) = inputs.serial(index) else { continue };
+            let bound = Bound { name: names.input(index), value: inputs.value(index), serial };
             binding.input(index, bound)?;
         }
         for (place, output) in names.requested().iter().enumerate() {
-            let Some(attached) = outputs.get(place) else { continue };
-            let bound = Bound { name: names.output(*output), value: outputs.value(place), serial: attached.serial };
+            let Some(serial) = outputs.serial(place) else { continue };
+            let bound = Bound { name: names.output(*output), value: outputs.value(place), serial };
             binding.output(inputs.len() + place, bound)?;
         }
         self.is_bound = true;

@@ -6,43 +6,45 @@ use ort_sys::OrtValue;
 
 use super::describe::desc_of;
 use super::dtype;
-use super::failure::{Outcome, check};
+use super::failure::{Failure, Outcome, check};
 use super::load::Engine;
 use super::owned::Owned;
-use crate::base::{Desc, Dtype, Result, Status, fail};
+use crate::base::{Desc, Dtype, Error, Result, Status, fail};
 use crate::memory::{Access, HostRange};
 use crate::runtime::OutputView;
 
-/// A value over host memory: a description, which reads and writes nothing by itself.
+/// A value over host memory: a description of `size` bytes, which reads and writes nothing by itself.
 ///
 /// The engine checks neither the address nor what the bytes are, so that is done here.
-pub fn over(engine: &Engine, memory: HostRange, desc: &Desc) -> Result<Owned<OrtValue>> {
+pub fn over(engine: &Engine, memory: HostRange, desc: &Desc, size: usize) -> Result<Owned<OrtValue>> {
+    if memory.size() < size || memory.data().is_null() && size > 0 {
+        return Err(unfit(memory, desc, size));
+    }
     let dtype = dtype::to_engine(desc.dtype)?;
-    let size = required_size(memory, desc)?;
-    let data = if size == 0 { nowhere() } else { memory.data() };
+    let data = if memory.data().is_null() { nowhere() } else { memory.data() };
     let (api, dims) = (engine.api, desc.dims.as_slice());
-    // SAFETY: `size` bytes at `data` are host memory (the promise of the range, just compared with the description). The
-    // engine copies the dimensions. The result is ours to release.
+    // SAFETY: `size` bytes at `data` are host memory (the promise of the range, just compared with it). The engine compares
+    // the size with the dimensions, and copies these. The result is ours to release.
     let value = unsafe {
         Owned::new(api, api.ReleaseValue, |place| {
             let info = engine.host_memory.as_ptr();
             (api.CreateTensorWithDataAsOrtValue)(info, data, size, dims.as_ptr(), dims.len(), dtype, place)
         })
     };
-    value.map_err(|failure| failure.or(Status::Unsupported).at(format!("a value of {desc}")))
+    value.map_err(|failure| refused(failure, desc))
 }
 
-fn required_size(memory: HostRange, desc: &Desc) -> Result<usize> {
-    let Ok(size) = usize::try_from(desc.byte_size()?) else {
-        return fail!(OutOfMemory, "{desc} does not fit in the address space");
-    };
-    if memory.size() < size {
-        return fail!(BufferTooSmall, "{desc} takes {size} bytes and {} were given", memory.size());
+#[cold]
+fn unfit(memory: HostRange, desc: &Desc, size: usize) -> Error {
+    if memory.data().is_null() {
+        return Error::new(Status::NullArgument, format!("{desc} takes {size} bytes and the address is NULL"));
     }
-    if size > 0 && memory.data().is_null() {
-        return fail!(NullArgument, "{desc} takes {size} bytes and the address is NULL");
-    }
-    Ok(size)
+    Error::new(Status::BufferTooSmall, format!("{desc} takes {size} bytes and {} were given", memory.size()))
+}
+
+#[cold]
+fn refused(failure: Failure, desc: &Desc) -> Error {
+    failure.or(Status::Unsupported).at(format!("a value of {desc}"))
 }
 
 /// An address for no bytes at all: never null, which the engine takes for a tensor without memory, and aligned for every
@@ -83,7 +85,7 @@ pub unsafe fn view(engine: &Engine, value: *mut OrtValue) -> Result<OutputView> 
     if desc.dtype == Dtype::String {
         return fail!(Unsupported, "string tensors cannot be viewed in this version");
     }
-    let size = usize::try_from(desc.byte_size()?).unwrap_or(usize::MAX);
+    let size = desc.memory_size()?;
     // SAFETY: an alive tensor of numbers.
     let data = unsafe { address(engine, value)? };
     // SAFETY: the engine allocated a tensor of this type and shape there, and keeps it until the value is released.
