@@ -72,6 +72,19 @@ impl OnnxContext {
         }
     }
 
+    /// Whether the next run goes through a binding that is ready.
+    #[cfg(test)]
+    pub fn is_bound(&self) -> bool {
+        self.runner.is_bound()
+    }
+
+    /// The value that stands for what is attached to a slot.
+    #[cfg(test)]
+    pub fn value(&mut self, slot: Slot) -> *mut OrtValue {
+        let (ports, place) = self.ports(slot);
+        ports.value(place.unwrap())
+    }
+
     fn tick(&mut self) -> u64 {
         self.clock += 1;
         self.clock

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use once_cell::sync::OnceCell;
 use ort_sys::{OrtAllocatorType, OrtApiBase, OrtEnv, OrtMemType, OrtMemoryInfo};
 
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, Outcome, check};
 use super::logger;
 use super::owned::Owned;
 use super::symbols::Api;
@@ -80,15 +80,17 @@ pub fn info() -> RuntimeInfo {
     }
 }
 
-fn start(path: Option<&Path>) -> Result<Engine> {
+pub(super) fn start(path: Option<&Path>) -> Result<Engine> {
     let (found, (api, version)) = find::open(&NAMES, path, table_of)?;
     let file = found.path;
     // From here on code of the library runs and may start threads, so it is never unloaded, not even after a failure.
     std::mem::forget(found.library);
     let unusable = |failure: Failure| Error::new(Status::RuntimeUnavailable, format!("{}: {failure}", file.display()));
+    let env = create_env(api).map_err(unusable)?;
+    silence(api, &env).map_err(unusable)?;
     Ok(Engine {
         api,
-        env: create_env(api).map_err(unusable)?,
+        env,
         host_memory: create_host_memory(api).map_err(unusable)?,
         version: keep_text(&version),
         path: keep_text(&file.display().to_string()),
@@ -117,6 +119,16 @@ fn create_env(api: Api) -> Outcome<Owned<OrtEnv>> {
             (api.CreateEnvWithCustomLogger)(logger::function(), nothing, logger::THRESHOLD, c"zerobind".as_ptr(), place)
         })
     }
+}
+
+/// Builds of some vendors report use over the network (Microsoft's for Windows always did, those for Linux and macOS do
+/// since 1.29). A library inside a host's program has no business doing so.
+///
+/// Creating the environment has sent a first report by then, and started a thread for more, unless the process began with
+/// ORT_DISABLE_TELEMETRY=1. Setting that here would race with the other threads of the host.
+fn silence(api: Api, env: &Owned<OrtEnv>) -> Outcome<()> {
+    // SAFETY: the environment is alive.
+    check(api, unsafe { (api.DisableTelemetryEvents)(env.as_ptr()) })
 }
 
 fn create_host_memory(api: Api) -> Outcome<Owned<OrtMemoryInfo>> {

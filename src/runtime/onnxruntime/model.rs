@@ -61,6 +61,17 @@ impl OnnxModel {
         Ok(session)
     }
 
+    /// How many sessions are alive.
+    #[cfg(test)]
+    pub(super) fn session_count(&self) -> usize {
+        self.sessions().all.iter().filter(|(_, session)| session.strong_count() > 0).count()
+    }
+
+    #[cfg(test)]
+    pub(super) fn slots(&self) -> Arc<Slots> {
+        self.slots.clone()
+    }
+
     fn sessions(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char};
 
 use super::describe::Declared;
-use crate::base::{Slot, SlotInfo};
+use crate::base::{Side, Slot, SlotInfo};
 
 /// The slots of a model as they are named to the engine: every input, and every tensor among the outputs once.
 ///
@@ -24,7 +24,7 @@ impl Names {
         Names::of(names(inputs), names(outputs))
     }
 
-    fn of(inputs: Vec<CString>, outputs: Vec<CString>) -> Names {
+    pub(super) fn of(inputs: Vec<CString>, outputs: Vec<CString>) -> Names {
         let twin = |index: usize| {
             let same = |name: &CString| *name == outputs[index];
             let input = inputs.iter().position(same).map(Slot::input);
@@ -69,8 +69,8 @@ impl Names {
     /// Notes in the slots what became of them here.
     pub fn flag(&self, outputs: &mut [SlotInfo]) {
         for (slot, twin) in outputs.iter_mut().zip(&self.twins) {
-            slot.flags.pass_through = matches!(twin, Some(Slot { side: crate::base::Side::Input, .. }));
-            slot.flags.duplicate = matches!(twin, Some(Slot { side: crate::base::Side::Output, .. }));
+            slot.flags.pass_through = matches!(twin, Some(Slot { side: Side::Input, .. }));
+            slot.flags.duplicate = matches!(twin, Some(Slot { side: Side::Output, .. }));
         }
     }
 }

@@ -52,6 +52,11 @@ impl Runner {
         self.is_bound = false;
     }
 
+    #[cfg(test)]
+    pub fn is_bound(&self) -> bool {
+        self.is_bound
+    }
+
     /// Runs. Every input has a value; an output without one gets a value of the engine's, ours to release.
     ///
     /// A binding saves a tenth of the cost of a tiny model, and making it costs as much, so it is made when values that are
