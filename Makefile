@@ -18,6 +18,8 @@ JOBS := $(shell getconf _NPROCESSORS_ONLN)
 # where the Rust tests and the demo find engines and data; CMake hands the same to the C tests
 export ZEROBIND_TFLITE_LIB ?= $(DEPS)/engines/libtensorflowlite_c.$(SHARED_SUFFIX)
 export ZEROBIND_ONNXRUNTIME_LIB ?= $(DEPS)/engines/libonnxruntime.$(SHARED_SUFFIX)
+# Microsoft's builds of ONNX Runtime send a report over the network when they start, unless told not to
+export ORT_DISABLE_TELEMETRY := 1
 export ZB_TEST_MODELS ?= $(DEPS)/models
 export ZB_TEST_REFERENCE ?= $(DEPS)/reference
 

@@ -88,24 +88,28 @@ fn full_text(error: &dyn std::error::Error) -> String {
 }
 
 /// The folder of the file that this code was loaded from.
-#[cfg(unix)]
 fn own_folder() -> Option<PathBuf> {
+    file_of(own_folder as *const c_void)?.parent().map(Path::to_owned)
+}
+
+/// The file that the loader opened for the library that holds an address, which a bare name does not tell.
+#[cfg(unix)]
+pub fn file_of(address: *const c_void) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
 
     // SAFETY: an all-zero Dl_info is a valid value of that plain C struct.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    let here = own_folder as *const c_void;
-    // SAFETY: the address is one of our own functions and `info` is a place to write to.
-    if unsafe { libc::dladdr(here, &mut info) } == 0 || info.dli_fname.is_null() {
+    // SAFETY: any address may be asked for, and `info` is a place to write to.
+    if unsafe { libc::dladdr(address, &mut info) } == 0 || info.dli_fname.is_null() {
         return None;
     }
     // SAFETY: on success dli_fname is a NUL-terminated string owned by the loader.
     let file = unsafe { CStr::from_ptr(info.dli_fname) };
-    Path::new(std::ffi::OsStr::from_bytes(file.to_bytes())).parent().map(Path::to_owned)
+    Some(Path::new(std::ffi::OsStr::from_bytes(file.to_bytes())).to_owned())
 }
 
 #[cfg(not(unix))]
-fn own_folder() -> Option<PathBuf> {
+pub fn file_of(_address: *const c_void) -> Option<PathBuf> {
     None
 }
 

@@ -6,6 +6,7 @@
 mod find;
 #[cfg(feature = "mock")]
 pub mod mock;
+mod once;
 mod onnxruntime;
 mod tflite;
 

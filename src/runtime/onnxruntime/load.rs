@@ -1,10 +1,8 @@
 //! The library, loaded once for the whole process and never unloaded.
 
-use std::ffi::CStr;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::ffi::c_void;
+use std::path::Path;
 
-use once_cell::sync::OnceCell;
 use ort_sys::{OrtAllocatorType, OrtApiBase, OrtEnv, OrtMemType, OrtMemoryInfo};
 
 use super::failure::{Failure, Outcome, check};
@@ -14,6 +12,7 @@ use super::symbols::Api;
 use crate::base::{Error, Result, Status, fail};
 use crate::runtime::RuntimeInfo;
 use crate::runtime::find::{self, Found, Names, keep_text};
+use crate::runtime::once::{Loaded, LoadedOnce};
 
 const NAMES: Names = Names {
     engine: "ONNX Runtime",
@@ -37,9 +36,6 @@ pub struct Engine {
     /// Values over host memory are labelled with this.
     pub host_memory: Owned<OrtMemoryInfo>,
     env: Owned<OrtEnv>,
-    version: &'static CStr,
-    path: &'static CStr,
-    file: PathBuf,
 }
 
 // SAFETY: the environment and the memory info are never changed after creation; the engine reads them from any thread.
@@ -51,50 +47,31 @@ impl Engine {
     }
 }
 
-static ENGINE: OnceCell<Engine> = OnceCell::new();
-
-/// Why the last try failed.
-static REASON: Mutex<Option<&'static CStr>> = Mutex::new(None);
+static ENGINE: LoadedOnce<Engine> = LoadedOnce::new(NAMES.engine);
 
 /// The engine; loaded now, from `path` or by the search order, if it is not yet.
 pub fn engine(path: Option<&Path>) -> Result<&'static Engine> {
-    let engine = ENGINE.get_or_try_init(|| start(path)).inspect_err(remember)?;
-    match path {
-        Some(path) if !is_same_file(path, &engine.file) => fail!(
-            InvalidArgument,
-            "ONNX Runtime is loaded from {} and stays for the life of the process; {} cannot be loaded too. Load the \
-             library you want before the first model is opened",
-            engine.file.display(),
-            path.display()
-        ),
-        _ => Ok(engine),
-    }
+    ENGINE.get(path, || start(path))
 }
 
+/// What is known, without loading anything.
 pub fn info() -> RuntimeInfo {
-    match ENGINE.get() {
-        Some(engine) => {
-            RuntimeInfo { available: true, version: Some(engine.version), path: Some(engine.path), reason: None }
-        }
-        None => RuntimeInfo { reason: *reason(), ..RuntimeInfo::default() },
-    }
+    ENGINE.info()
 }
 
-pub(super) fn start(path: Option<&Path>) -> Result<Engine> {
+pub(super) fn start(path: Option<&Path>) -> Result<Loaded<Engine>> {
     let (found, (api, version)) = find::open(&NAMES, path, table_of)?;
-    let file = found.path;
+    let file = find::file_of(api.CreateSession as *const c_void).unwrap_or(found.path);
     // From here on code of the library runs and may start threads, so it is never unloaded, not even after a failure.
     std::mem::forget(found.library);
     let unusable = |failure: Failure| Error::new(Status::RuntimeUnavailable, format!("{}: {failure}", file.display()));
     let env = create_env(api).map_err(unusable)?;
     silence(api, &env).map_err(unusable)?;
-    Ok(Engine {
-        api,
-        env,
-        host_memory: create_host_memory(api).map_err(unusable)?,
+    let host_memory = create_host_memory(api).map_err(unusable)?;
+    Ok(Loaded {
+        engine: Engine { api, host_memory, env },
         version: keep_text(&version),
         path: keep_text(&file.display().to_string()),
-        file,
     })
 }
 
@@ -135,21 +112,4 @@ fn create_host_memory(api: Api) -> Outcome<Owned<OrtMemoryInfo>> {
     let (kind, place_kind) = (OrtAllocatorType::OrtDeviceAllocator, OrtMemType::OrtMemTypeDefault);
     // SAFETY: both are values of the enums that the function takes; the result is ours to release.
     unsafe { Owned::new(api, api.ReleaseMemoryInfo, |place| (api.CreateCpuMemoryInfo)(kind, place_kind, place)) }
-}
-
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    let same_target = || Some(a.canonicalize().ok()? == b.canonicalize().ok()?);
-    a == b || same_target().unwrap_or(false)
-}
-
-/// Keeps the text for `info`. The same failure again costs no further memory.
-fn remember(error: &Error) {
-    let mut reason = reason();
-    if reason.is_none_or(|kept| kept.to_bytes() != error.text.as_bytes()) {
-        *reason = Some(keep_text(&error.text));
-    }
-}
-
-fn reason() -> std::sync::MutexGuard<'static, Option<&'static CStr>> {
-    REASON.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

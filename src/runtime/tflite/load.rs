@@ -2,15 +2,14 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::path::Path;
-use std::sync::Mutex;
 
 use libloading::Library;
-use once_cell::sync::OnceCell;
 
 use super::symbols::{LookUp, Symbols};
-use crate::base::{Error, Result, fail};
+use crate::base::{Result, fail};
 use crate::runtime::RuntimeInfo;
-use crate::runtime::find::{self, Found, Names};
+use crate::runtime::find::{self, Found, Names, keep_text};
+use crate::runtime::once::{Loaded, LoadedOnce};
 
 /// The oldest version whose behaviour was checked: what is not in its headers (a new address without a new plan, the
 /// size of returned structs, which allocation kinds there are) is only known from running it.
@@ -34,57 +33,30 @@ const FILES: &[&str] = &["libtensorflowlite_c.so"];
 /// The loaded engine.
 pub struct Engine {
     pub symbols: Symbols,
-    version: &'static CStr,
-    path: &'static CStr,
     /// Only kept: dropping it would unload the code behind `symbols`.
     _library: Library,
 }
 
-static ENGINE: OnceCell<Engine> = OnceCell::new();
-static REASON: Mutex<Option<&'static CStr>> = Mutex::new(None);
+static ENGINE: LoadedOnce<Engine> = LoadedOnce::new(NAMES.engine);
 
-/// The engine, loaded now if it is not yet. After a failure the next call tries again.
-///
-/// Code of one process can have only one copy of the engine through us, so a path to another one than what is loaded is
-/// an `INVALID_ARGUMENT`.
-pub fn engine(explicit: Option<&Path>) -> Result<&'static Engine> {
-    let engine = ENGINE.get_or_try_init(|| load(explicit).inspect_err(remember))?;
-    match explicit {
-        Some(path) if !is_same_file(path, engine.path) => fail!(
-            InvalidArgument,
-            "TFLite is loaded from {} already and stays loaded; {} cannot take its place in this process",
-            engine.path.to_string_lossy(),
-            path.display()
-        ),
-        _ => Ok(engine),
-    }
+/// The engine; loaded now, from `path` or by the search order, if it is not yet.
+pub fn engine(path: Option<&Path>) -> Result<&'static Engine> {
+    ENGINE.get(path, || load(path))
 }
 
 /// What is known, without loading anything.
 pub fn info() -> RuntimeInfo {
-    match ENGINE.get() {
-        Some(engine) => {
-            RuntimeInfo { available: true, version: Some(engine.version), path: Some(engine.path), reason: None }
-        }
-        None => {
-            let reason = *REASON.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            RuntimeInfo { reason: Some(reason.unwrap_or(c"not loaded yet")), ..RuntimeInfo::default() }
-        }
-    }
+    ENGINE.info()
 }
 
-/// Keeps the reason of a failure for `info`; the same reason again costs nothing.
-fn remember(error: &Error) {
-    let mut reason = REASON.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if reason.is_none_or(|known| known.to_bytes() != error.text.as_bytes()) {
-        *reason = Some(find::keep_text(&error.text));
-    }
-}
-
-fn load(explicit: Option<&Path>) -> Result<Engine> {
-    let (found, (version, symbols)) = find::open(&NAMES, explicit, accept)?;
-    let path = find::keep_text(&real_path(&symbols).unwrap_or_else(|| found.path.display().to_string()));
-    Ok(Engine { symbols, version: find::keep_text(&version), path, _library: found.library })
+fn load(path: Option<&Path>) -> Result<Loaded<Engine>> {
+    let (found, (version, symbols)) = find::open(&NAMES, path, accept)?;
+    let file = find::file_of(symbols.invoke as *const c_void).unwrap_or(found.path);
+    Ok(Loaded {
+        engine: Engine { symbols, _library: found.library },
+        version: keep_text(&version),
+        path: keep_text(&file.display().to_string()),
+    })
 }
 
 /// Checks a candidate: its version before anything else of it is used.
@@ -124,36 +96,6 @@ impl LookUp for Library {
         let symbol = unsafe { self.get::<*const c_void>(name.to_bytes_with_nul()) }.ok()?;
         Some(*symbol).filter(|address| !address.is_null())
     }
-}
-
-/// The file that the loader really opened, which a bare name does not tell.
-#[cfg(unix)]
-fn real_path(symbols: &Symbols) -> Option<String> {
-    // SAFETY: an all-zero Dl_info is a valid value of that plain C struct.
-    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: the address is a function of the library, and `info` is a place to write to.
-    let found = unsafe { libc::dladdr(symbols.invoke as *const c_void, &mut info) } != 0;
-    if !found || info.dli_fname.is_null() {
-        return None;
-    }
-    // SAFETY: on success dli_fname is a NUL-terminated string owned by the loader.
-    Some(unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned())
-}
-
-#[cfg(not(unix))]
-fn real_path(_symbols: &Symbols) -> Option<String> {
-    None
-}
-
-/// Whether a path that the caller gave is the file that is loaded.
-fn is_same_file(given: &Path, loaded: &CStr) -> bool {
-    let loaded = loaded.to_string_lossy();
-    let loaded = Path::new(loaded.as_ref());
-    let is_bare_name = given.components().count() == 1;
-    if given == loaded || (is_bare_name && loaded.file_name() == Some(given.as_os_str())) {
-        return true;
-    }
-    matches!((given.canonicalize(), loaded.canonicalize()), (Ok(given), Ok(loaded)) if given == loaded)
 }
 
 #[cfg(test)]
