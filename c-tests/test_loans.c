@@ -397,6 +397,82 @@ static void a_new_batch_comes_with_the_loan(void)
     zb_model_destroy(model);
 }
 
+static void one_place_for_every_batch(void)
+{
+    /* an address that was seen before, with another shape each time */
+    const int64_t batches[] = {1, 8, 2, 8, 1, 5};
+    zb_model *model = zt_open("batch");
+    zb_context *context = zt_context(model);
+    zt_buffer x = zt_buffer_new(128), y = zt_buffer_new(128);
+    zt_fill_floats(&x, 1, 1);
+    for (size_t n = 0; n < sizeof batches / sizeof *batches; n++) {
+        size_t size = (size_t)batches[n] * 16;
+        zb_tensor_desc desc = F32(batches[n], 4);
+        zb_loan loans[2] = {
+            zb_loan_input(ZB_INPUT(0), x.data, size, x.capacity, &desc),
+            zb_loan_output(ZB_OUTPUT(0), y.data, size, &desc),
+        };
+        memset(y.data, 0xCD, y.size);
+        REQUIRE_OK(zb_infer_with(context, loans, 2, NULL));
+        for (size_t i = 0; i < y.size; i++) {
+            if (i < size && i % 4 == 0) {
+                CHECK(zt_floats(&y)[i / 4] == 2 * (float)(i / 4 + 1));
+            } else if (i >= size) {
+                CHECK(y.data[i] == 0xCD);
+            }
+        }
+    }
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    FREE_BUFFER(&x);
+    FREE_BUFFER(&y);
+}
+
+static void one_place_for_every_type(void)
+{
+    /* the same address goes from model to model, as what each takes it for */
+    const char *names[] = {"add_i32", "add4", "add_i64", "add_i32", "add4", "add_i64"};
+    zb_model *models[6];
+    zb_context *contexts[6];
+    zt_buffer x = zt_buffer_new(64), z = zt_buffer_new(64);
+    for (size_t n = 0; n < 6; n++) {
+        models[n] = zt_open(names[n]);
+        contexts[n] = zt_context(models[n]);
+    }
+    for (size_t n = 0; n < 6; n++) {
+        size_t size = n % 3 == 0 ? 32 : n % 3 == 1 ? 16 : 64;
+        zb_loan loans[3] = {
+            zb_loan_input(ZB_INPUT(0), x.data, size, x.capacity, NULL),
+            zb_loan_input(ZB_INPUT(1), x.data, size, x.capacity, NULL),
+            zb_loan_output(ZB_OUTPUT(0), z.data, size, NULL),
+        };
+        memset(x.data, 0, x.size);
+        memset(z.data, 0xCD, z.size);
+        /* 3 as a whole number or 3.0, in the first element */
+        const float number = 3, sum = 6;
+        if (n % 3 == 1) {
+            memcpy(x.data, &number, sizeof number);
+        } else {
+            x.data[0] = 3;
+        }
+        REQUIRE_OK(zb_infer_with(contexts[n], loans, 3, NULL));
+        if (n % 3 == 1) {
+            CHECK_BYTES(z.data, &sum, sizeof sum);
+        } else {
+            CHECK_EQ(z.data[0], 6);
+        }
+        for (size_t i = size; i < z.size; i++) {
+            CHECK(z.data[i] == 0xCD);
+        }
+    }
+    for (size_t n = 0; n < 6; n++) {
+        zb_context_destroy(contexts[n]);
+        zb_model_destroy(models[n]);
+    }
+    FREE_BUFFER(&x);
+    FREE_BUFFER(&z);
+}
+
 static void an_output_lent_without_desc_follows_the_new_batch(void)
 {
     zb_model *model = zt_open("batch");
@@ -554,6 +630,14 @@ static void what_is_wrong_with_a_loan(void)
     CHECK_ERROR_SAYS("16");
     CHECK_ERROR_SAYS("12");
 
+    /* an output of the right size that is called something else */
+    zb_tensor_desc integers = DESC(ZB_DTYPE_I32, 4), square = F32(2, 2);
+    memcpy(bad, good, sizeof good);
+    bad[2].desc = &integers;
+    CHECK_STATUS(zb_infer_with(context, bad, 3, NULL), ZB_ERROR_DTYPE_MISMATCH);
+    bad[2].desc = &square;
+    CHECK_STATUS(zb_infer_with(context, bad, 3, NULL), ZB_ERROR_SHAPE_MISMATCH);
+
     CHECK(zt_is_untouched(&z));
     REQUIRE_OK(zb_infer_with(context, good, 3, NULL));
     zb_context_destroy(context);
@@ -597,6 +681,8 @@ static const zt_test tests[] = {
     ON_BOTH(pages_lent_to_a_big_batch_vanish_before_a_small_one),
     ON_BOTH(a_failed_call_gives_its_loans_back),
     ON_BOTH(a_new_batch_comes_with_the_loan),
+    ON_BOTH(one_place_for_every_batch),
+    ON_BOTH(one_place_for_every_type),
     ON_BOTH(an_output_lent_without_desc_follows_the_new_batch),
     ON_BOTH(a_refused_call_leaves_the_shapes),
     ON_BOTH(a_slot_is_lent_once),

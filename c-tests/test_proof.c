@@ -460,6 +460,60 @@ static void staged_slots_follow_the_bytes_of_each_run(void)
     FREE_BUFFER(&b);
 }
 
+static void staging_grows_with_the_batch(void)
+{
+    const int64_t batches[] = {1, 64, 2, 500};
+    zb_model *model = zt_open("batch");
+    zb_context *context = zt_copying_context(model);
+    for (size_t n = 0; n < sizeof batches / sizeof *batches; n++) {
+        size_t size = (size_t)batches[n] * 16, wrong = 0;
+        zb_tensor_desc desc = F32(batches[n], 4);
+        zt_buffer x = zt_buffer_at(size, 1), y = zt_buffer_at(size, 1);
+        zb_loan loans[2] = {zt_lend_input(0, &x), zt_lend_output(0, &y)};
+        loans[0].desc = &desc;
+        loans[1].desc = &desc;
+        zt_fill_floats(&x, (float)n, 1);
+        REQUIRE_OK(zb_infer_with(context, loans, 2, NULL));
+        for (size_t i = 0; i < size / 4; i++) {
+            float out = 0;
+            memcpy(&out, y.data + 4 * i, sizeof out);
+            wrong += !(out == 2 * (float)(n + i));
+        }
+        CHECK_EQ(wrong, 0);
+        check_staged(context, ZB_INPUT(0), x.data, size, "aligned");
+        check_staged(context, ZB_OUTPUT(0), y.data, size, "aligned");
+        FREE_BUFFER(&x);
+        FREE_BUFFER(&y);
+    }
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+}
+
+static void staged_and_direct_take_turns(void)
+{
+    zb_model *model = zt_open("two_out");
+    zb_context *context = zt_copying_context(model);
+    zt_buffer straight = zt_buffer_new(32), odd = zt_buffer_at(32, 1), a = zt_buffer_new(32), odd_a = zt_buffer_at(32, 3);
+    for (int run = 0; run < 8; run++) {
+        zt_buffer *x = run % 2 == 0 ? &odd : &straight, *out = run / 2 % 2 == 0 ? &odd_a : &a;
+        zb_loan loans[2] = {zt_lend_input(0, x), zt_lend_output(0, out)};
+        float first = 0;
+        zt_fill_floats(x, (float)(10 * run), 1);
+        memset(out->data, 0xCD, out->size);
+        REQUIRE_OK(zb_infer_with(context, loans, 2, NULL));
+        memcpy(&first, out->data, sizeof first);
+        CHECK(first == (float)(10 * run + 1));
+        CHECK_EQ(report_of(context, ZB_INPUT(0)).path, x == &odd ? ZB_PATH_STAGED : ZB_PATH_DIRECT);
+        CHECK_EQ(report_of(context, ZB_OUTPUT(0)).path, out == &odd_a ? ZB_PATH_STAGED : ZB_PATH_DIRECT);
+    }
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    FREE_BUFFER(&straight);
+    FREE_BUFFER(&odd);
+    FREE_BUFFER(&a);
+    FREE_BUFFER(&odd_a);
+}
+
 /* --- reading past the end --- */
 
 static void check_fc13(const zt_buffer *x, const zt_buffer *y)
@@ -566,6 +620,8 @@ static const zt_test tests[] = {
     ON_BOTH(misaligned_memory_is_staged_when_allowed),
     ON_BOTH(misaligned_memory_is_refused_otherwise),
     ON_BOTH(staged_slots_follow_the_bytes_of_each_run),
+    ON_BOTH(staging_grows_with_the_batch),
+    ON_BOTH(staged_and_direct_take_turns),
     ON_BOTH(an_input_at_the_end_of_a_page),
     ON_BOTH(room_is_asked_for_at_the_end_of_a_page_only),
     ON_BOTH(an_output_at_the_end_of_a_page),

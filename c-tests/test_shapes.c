@@ -287,6 +287,57 @@ static void an_image_below_the_kernels_size(void)
     zb_model_destroy(model);
 }
 
+static void plain_kernels_see_too_small_an_image_too(void)
+{
+    /* without XNNPACK the engine itself would run, and compute nothing */
+    const int64_t bad[4] = {1, 2, 2, 1}, good[4] = {1, 8, 8, 1};
+    const zb_option off = {"tflite.xnnpack", "false"};
+    zb_model *model = zt_open("conv_dyn");
+    zb_context_options options = ZB_CONTEXT_OPTIONS_INIT;
+    zb_context *context = NULL;
+    options.options = &off;
+    options.option_count = 1;
+    REQUIRE_OK(zb_context_create(model, &options, &context));
+    for (int i = 0; i < 2; i++) {
+        REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), bad, 4));
+        CHECK_STATUS(zb_context_prepare(context), ZB_ERROR_SHAPE_MISMATCH);
+        REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), good, 4));
+        run_8_by_8(context);
+    }
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+}
+
+static void an_output_of_as_many_bytes_and_another_shape(void)
+{
+    const int64_t dims[4] = {1, 4, 8, 1};
+    zb_model *model = zt_open("conv_dyn");
+    zb_context *context = zt_context(model);
+    zb_tensor_desc right = F32(1, 2, 6, 1), wrong = F32(1, 3, 4, 1), integers = DESC(ZB_DTYPE_I32, 1, 2, 6, 1);
+    zt_buffer x = zt_buffer_new(128), y = zt_buffer_new(48);
+    zb_loan loans[2] = {zt_lend_input(0, &x), zt_lend_output(0, &y)};
+    zt_fill_floats(&x, 1, 0);
+    /* bound before anybody knows the output's shape */
+    bind_buffer(context, ZB_OUTPUT(0), wrong, &y);
+    REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), dims, 4));
+    CHECK_STATUS(zb_infer_with(context, loans, 1, NULL), ZB_ERROR_SHAPE_MISMATCH);
+    CHECK_GUARDS(&y);
+    REQUIRE_OK(zb_context_unbind(context, ZB_OUTPUT(0)));
+    loans[1].desc = &wrong;
+    CHECK_STATUS(zb_infer_with(context, loans, 2, NULL), ZB_ERROR_SHAPE_MISMATCH);
+    loans[1].desc = &integers;
+    CHECK_STATUS(zb_infer_with(context, loans, 2, NULL), ZB_ERROR_DTYPE_MISMATCH);
+    loans[1].desc = &right;
+    REQUIRE_OK(zb_infer_with(context, loans, 2, NULL));
+    for (int i = 0; i < 12; i++) {
+        CHECK(zt_floats(&y)[i] == 45);
+    }
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    FREE_BUFFER(&x);
+    FREE_BUFFER(&y);
+}
+
 static void compare_melspectrogram(zb_context *context, int samples)
 {
     const int64_t dims[2] = {1, samples};
@@ -595,6 +646,8 @@ static const zt_test tests[] = {
     ON_BOTH(a_scalar_can_be_given_its_own_shape),
     ON_BOTH(bindings_that_do_not_fit_any_more),
     ON_BOTH(an_image_below_the_kernels_size),
+    ON_TFLITE(plain_kernels_see_too_small_an_image_too),
+    ON_BOTH(an_output_of_as_many_bytes_and_another_shape),
     ON_TFLITE(a_model_that_cannot_be_planned_as_declared),
     ON_TFLITE(a_real_model_with_a_batch_of_3),
     ON_BOTH(a_bound_tensor_gives_open_dimensions),
