@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use libloading::Library;
 
@@ -113,9 +114,17 @@ pub fn file_of(_address: *const c_void) -> Option<PathBuf> {
     None
 }
 
-/// A text that lives as long as the process. Called a few times per load, never per call.
+/// Texts given to the host for the life of the process.
+static KEPT: Mutex<Vec<&'static CStr>> = Mutex::new(Vec::new());
+
+/// A text that lives as long as the process. The same text again costs no further memory.
 pub fn keep_text(text: &str) -> &'static CStr {
-    let clean = text.replace('\0', " ");
-    let kept: &'static CStr = Box::leak(CString::new(clean).unwrap_or_default().into_boxed_c_str());
-    kept
+    let clean = CString::new(text.replace('\0', " ")).unwrap_or_default();
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = kept.iter().find(|known| ***known == *clean) {
+        return known;
+    }
+    let new: &'static CStr = Box::leak(clean.into_boxed_c_str());
+    kept.push(new);
+    new
 }

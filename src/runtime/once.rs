@@ -61,12 +61,8 @@ impl<T> LoadedOnce<T> {
         }
     }
 
-    /// Keeps the reason of a failure for `info`; the same reason again costs no further memory.
     fn remember(&self, error: &Error) {
-        let mut reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
-        if reason.is_none_or(|known| known.to_bytes() != error.text.as_bytes()) {
-            *reason = Some(super::find::keep_text(&error.text));
-        }
+        *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(super::find::keep_text(&error.text));
     }
 }
 
