@@ -378,6 +378,91 @@ static void an_output_is_the_next_contexts_input(void)
     FREE_BUFFER(&second);
 }
 
+static void every_run_after_a_change_uses_what_is_new(void)
+{
+    /* an engine may prepare what pays with repetition; a change must undo that, in the later runs too */
+    zb_model *model = zt_open("add4");
+    zb_context *context = zt_context(model);
+    zb_tensor_desc desc = F32(4);
+    zt_buffer x[3], y = zt_buffer_new(16), z[2], lent = zt_buffer_new(16);
+    zb_tensor *inputs[3], *outputs[2];
+    zt_fill_floats(&y, 0.5f, 0);
+    zt_fill_floats(&lent, 77, 0);
+    bind_buffer(context, ZB_INPUT(1), &desc, &y);
+    for (int i = 0; i < 3; i++) {
+        x[i] = zt_buffer_new(16);
+        inputs[i] = zt_wrap(&desc, &x[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        z[i] = zt_buffer_new(16);
+        outputs[i] = zt_wrap(&desc, &z[i]);
+    }
+    for (int change = 0; change < 12; change++) {
+        zt_buffer *in = &x[change % 3], *out = &z[change % 2], *idle = &z[(change + 1) % 2];
+        bind(inputs[change % 3], context, ZB_INPUT(0));
+        bind(outputs[change % 2], context, ZB_OUTPUT(0));
+        for (int run = 0; run < 4; run++) {
+            zt_fill_floats(in, (float)(10 * change + run), 0);
+            memset(idle->data, 0xCD, idle->size);
+            REQUIRE_OK(zb_infer(context, NULL));
+            CHECK(zt_floats(out)[3] == (float)(10 * change + run) + 0.5f);
+            CHECK(zt_is_untouched(idle));
+        }
+        /* a loan in between, and the binding repeats after it */
+        zb_loan loan = zt_lend_input(0, &lent);
+        REQUIRE_OK(zb_infer_with(context, &loan, 1, NULL));
+        CHECK(zt_floats(out)[3] == 77.5f);
+        for (int run = 0; run < 4; run++) {
+            REQUIRE_OK(zb_infer(context, NULL));
+            CHECK(zt_floats(out)[3] == (float)(10 * change + 3) + 0.5f);
+        }
+        check_direct(context, ZB_INPUT(0), in->data);
+        check_direct(context, ZB_OUTPUT(0), out->data);
+    }
+    for (int i = 0; i < 3; i++) {
+        zb_tensor_destroy(inputs[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        zb_tensor_destroy(outputs[i]);
+    }
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    for (int i = 0; i < 3; i++) {
+        FREE_BUFFER(&x[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        FREE_BUFFER(&z[i]);
+    }
+    FREE_BUFFER(&y);
+    FREE_BUFFER(&lent);
+}
+
+static void freed_memory_is_forgotten_by_later_runs(void)
+{
+    /* repeated runs on bindings, then their memory goes, and runs repeat on other memory */
+    zb_model *model = zt_open("two_out");
+    zb_context *context = zt_context(model);
+    zb_tensor_desc desc = F32(8);
+    for (int turn = 0; turn < 6; turn++) {
+        zt_buffer x = zt_buffer_of_pages(BYTES), a = zt_buffer_of_pages(BYTES);
+        zt_fill_floats(&x, (float)turn, 1);
+        bind_buffer(context, ZB_INPUT(0), &desc, &x);
+        bind_buffer(context, ZB_OUTPUT(0), &desc, &a);
+        for (int run = 0; run < 4; run++) {
+            memset(a.data, 0, a.size);
+            REQUIRE_OK(zb_infer(context, NULL));
+            CHECK(zt_floats(&a)[0] == (float)turn + 1);
+        }
+        REQUIRE_OK(zb_context_unbind(context, ZB_INPUT(0)));
+        REQUIRE_OK(zb_context_unbind(context, ZB_OUTPUT(0)));
+        FREE_BUFFER(&x);
+        FREE_BUFFER(&a);
+        CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_UNBOUND);
+    }
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+}
+
 static void bindings_rotate_through_an_overlap(void)
 {
     zb_model *model = zt_open("chain");
@@ -443,6 +528,8 @@ static const zt_test tests[] = {
     ON_BOTH(one_tensor_serves_two_contexts),
     ON_BOTH(inputs_may_overlap),
     ON_BOTH(an_output_is_the_next_contexts_input),
+    ON_BOTH(every_run_after_a_change_uses_what_is_new),
+    ON_BOTH(freed_memory_is_forgotten_by_later_runs),
     ON_BOTH(bindings_rotate_through_an_overlap),
     ON_BOTH(a_larger_output_buffer_keeps_its_tail),
 };
