@@ -287,6 +287,43 @@ static void an_image_below_the_kernels_size(void)
     zb_model_destroy(model);
 }
 
+static void bindings_survive_a_failed_prepare(void)
+{
+    const int64_t bad[4] = {1, 2, 2, 1};
+    zb_model *model = zt_open("conv_dyn");
+    zb_context *context = zt_context(model);
+    zt_buffer x = zt_buffer_new(256), y = zt_buffer_new(144), tiny = zt_buffer_new(16);
+    zt_fill_floats(&x, 1, 0);
+    zt_fill_floats(&tiny, 1, 0);
+    /* the shape comes from the memory */
+    bind_buffer(context, ZB_INPUT(0), F32(1, 8, 8, 1), &x);
+    bind_buffer(context, ZB_OUTPUT(0), F32(1, 6, 6, 1), &y);
+    REQUIRE_OK(zb_infer(context, NULL));
+    memset(y.data, 0xCD, y.size);
+    REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), bad, 4));
+    CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_SHAPE_MISMATCH);
+    CHECK(zt_is_untouched(&y));
+    /* everything is as it was, bindings too */
+    REQUIRE_OK(zb_infer(context, NULL));
+    CHECK(zt_floats(&y)[35] == 45);
+
+    /* too small an image by way of memory: only other memory helps */
+    memset(y.data, 0xCD, y.size);
+    bind_buffer(context, ZB_INPUT(0), F32(1, 2, 2, 1), &tiny);
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_SHAPE_MISMATCH);
+        CHECK(zt_is_untouched(&y));
+    }
+    bind_buffer(context, ZB_INPUT(0), F32(1, 8, 8, 1), &x);
+    REQUIRE_OK(zb_infer(context, NULL));
+    CHECK(zt_floats(&y)[0] == 45);
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    FREE_BUFFER(&x);
+    FREE_BUFFER(&y);
+    FREE_BUFFER(&tiny);
+}
+
 static void plain_kernels_see_too_small_an_image_too(void)
 {
     /* without XNNPACK the engine itself would run, and compute nothing */
@@ -399,8 +436,8 @@ static void a_real_model_with_a_batch_of_3(void)
     enum { IN = 76 * 32, OUT = 96 };
     zb_model *model = zt_open("embedding");
     zb_context *context = zt_context(model);
-    const int batches[] = {1, 3, 1};
-    for (size_t n = 0; n < 3; n++) {
+    const int batches[] = {3, 1, 3};
+    for (int n = 0; n < zt_rounds(3, 1); n++) {
         int batch = batches[n];
         const int64_t dims[4] = {batch, 76, 32, 1};
         const int raw_dims[4] = {batch, 76, 32, 1};
@@ -646,6 +683,7 @@ static const zt_test tests[] = {
     ON_BOTH(a_scalar_can_be_given_its_own_shape),
     ON_BOTH(bindings_that_do_not_fit_any_more),
     ON_BOTH(an_image_below_the_kernels_size),
+    ON_TFLITE(bindings_survive_a_failed_prepare),
     ON_TFLITE(plain_kernels_see_too_small_an_image_too),
     ON_BOTH(an_output_of_as_many_bytes_and_another_shape),
     ON_TFLITE(a_model_that_cannot_be_planned_as_declared),
