@@ -135,12 +135,13 @@ static void *lend_and_check(void *argument)
     loans[1] = zt_lend_input(1, &y);
     loans[2] = zt_lend_output(0, &z);
     fill(&y, 1);
-    for (int i = 0; i < part->runs; i++) {
-        fill(&x, (float)(part->base + i));
+    while (part->done < part->runs) {
+        float value = (float)(part->base + part->done);
+        fill(&x, value);
         fill(&z, -1);
         zb_status status = zb_infer_with(part->context, loans, 3, NULL);
         count_status(part, status);
-        CHECK(is_all(zt_floats(&z), COUNT, status == ZB_OK ? (float)(part->base + i + 1) : -1));
+        CHECK(is_all(zt_floats(&z), COUNT, status == ZB_OK ? value + 1 : -1));
     }
     FREE_BUFFER(&x);
     FREE_BUFFER(&y);
@@ -161,12 +162,10 @@ static void two_threads_on_one_context(void)
     }
     for (int i = 0; i < 2; i++) {
         join(threads[i]);
-        CHECK_EQ(parts[i].done + parts[i].busy, rounds);
-        CHECK(parts[i].done > 0);
     }
     zb_context_stats stats = ZB_CONTEXT_STATS_INIT;
     REQUIRE_OK(zb_context_get_stats(context, &stats));
-    CHECK_EQ(stats.runs, parts[0].done + parts[1].done);
+    CHECK_EQ(stats.runs, 2 * rounds);
     zb_context_destroy(context);
     zb_model_destroy(model);
 }
