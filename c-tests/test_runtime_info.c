@@ -78,7 +78,7 @@ static void nothing_is_loaded_at_first(void)
 {
     check_not_loaded(own());
     check_not_loaded(other());
-    CHECK(info_of(own()).reason == NULL);
+    CHECK(strcmp(info_of(own()).reason, "not loaded yet") == 0);
     /* looking does not load */
     check_not_loaded(own());
 }
