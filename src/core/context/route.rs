@@ -141,16 +141,26 @@ impl Context {
         self.effective(self.position_of(slot)).is_some_and(|(other, _)| other.data() == memory.data())
     }
 
-    /// An output that is the same engine tensor as another slot: direct at the same address, otherwise a copy.
+    /// An output that is the same engine tensor as other slots: direct if it is the only one of them with memory or at the
+    /// same address as the first, otherwise a copy.
     fn route_twin(&self, slot: Slot, twin: Slot, memory: HostRange) -> Result<Route> {
-        if self.shares_address(twin, &memory) {
-            return Ok(Route::Shared(memory));
+        match self.holder(slot, twin) {
+            Some(holder) if self.shares_address(holder, &memory) => return Ok(Route::Shared(memory)),
+            None if twin.side == Side::Output => return self.direct_or_staged(slot, memory),
+            _ => {}
         }
         let reason = match twin.side {
             Side::Input => c"the model passes an input through to this output",
             Side::Output => c"the model lists one tensor as two outputs",
         };
         self.stage(slot, memory, Error::new(Status::CopyRequired, ""), reason)
+    }
+
+    /// The first slot before `slot` that has memory for the engine tensor of `twin`.
+    fn holder(&self, slot: Slot, twin: Slot) -> Option<Slot> {
+        let same = |other: &Slot| *other == twin || self.owner_of(*other) == twin;
+        let mut earlier = std::iter::once(twin).chain((0..slot.index).map(Slot::output)).filter(same);
+        earlier.find(|other| self.effective(self.position_of(*other)).is_some())
     }
 
     fn direct_or_staged(&self, slot: Slot, memory: HostRange) -> Result<Route> {

@@ -21,6 +21,10 @@ impl Context {
             self.slots[position].route = route;
         }
         self.check_overlap()?;
+        // what is let go may be the tensor that another slot is about to be given
+        for position in 0..self.slots.len() {
+            self.let_go(position);
+        }
         for position in 0..self.slots.len() {
             self.attach(position)?;
         }
@@ -67,9 +71,24 @@ impl Context {
         root(output) == root(other) && address(output) == address(other)
     }
 
+    /// Whether the route of a slot needs memory in the place of the engine's.
+    fn needs_attachment(&self, position: usize) -> bool {
+        match self.slots[position].route {
+            Route::Direct(_) => true,
+            Route::Staged(..) => position < self.inputs,
+            // the engine uses its own memory, or that of the twin
+            Route::Engine | Route::Shared(_) => false,
+        }
+    }
+
+    fn let_go(&mut self, position: usize) {
+        if self.slots[position].attached != Attached::Nothing && !self.needs_attachment(position) {
+            self.detach(position);
+        }
+    }
+
     /// Gives the engine what the slot's route needs, unless it has it already.
     fn attach(&mut self, position: usize) -> Result<()> {
-        let is_input = position < self.inputs;
         match self.slots[position].route {
             Route::Direct(memory) => {
                 let lent = self.slots[position].loan.is_some();
@@ -77,17 +96,11 @@ impl Context {
                     if lent { (Attached::Loan, Stay::OneRun) } else { (Attached::Binding, Stay::Sticky) };
                 self.give(position, memory, what, stay)
             }
-            Route::Staged(memory, _) if is_input => {
+            Route::Staged(memory, _) if position < self.inputs => {
                 let staging = self.staging_for(position, memory.size())?;
                 self.give(position, staging, Attached::Staging, Stay::Sticky)
             }
-            // the engine uses its own memory, or that of the twin
-            Route::Engine | Route::Shared(_) | Route::Staged(..) => {
-                if self.slots[position].attached != Attached::Nothing {
-                    self.detach(position);
-                }
-                Ok(())
-            }
+            Route::Engine | Route::Shared(_) | Route::Staged(..) => Ok(()),
         }
     }
 
@@ -98,7 +111,7 @@ impl Context {
             return Ok(());
         }
         self.note_engine_address(position);
-        let slot = self.slot_at(position);
+        let slot = self.owner_of(self.slot_at(position));
         match self.slots[position].fit.desc() {
             Some(desc) => self.engine.attach(slot, memory, desc, stay)?,
             None => self.engine.attach(slot, memory, &self.desc_in_use(position), stay)?,

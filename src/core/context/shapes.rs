@@ -227,8 +227,8 @@ impl Context {
 
     /// Takes a slot's memory from the engine, after noting for the report which address it had.
     pub(super) fn detach(&mut self, position: usize) {
-        let slot = self.slot_at(position);
         self.note_engine_address(position);
+        let slot = self.owner_of(self.slot_at(position));
         self.engine.detach(slot);
         self.slots[position].attached = Attached::Nothing;
     }
