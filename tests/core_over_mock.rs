@@ -86,7 +86,7 @@ fn infer_with(context: &mut Context, loans: &[Loan]) -> Result<()> {
 }
 
 fn bind(context: &mut Context, slot: Slot, tensor: Arc<Tensor>) -> Result<()> {
-    context.bind(slot, tensor).map(drop)
+    context.bind(slot, &tensor).map(drop)
 }
 
 #[track_caller]

@@ -177,15 +177,15 @@ fn as_damage(error: Error) -> Error {
 
 fn map_file(path: &Path) -> Result<memmap2::Mmap> {
     let io = |error: std::io::Error| Error::new(Status::Io, format!("{}: {error}", path.display()));
-    let file = File::open(path).map_err(io)?;
-    let metadata = file.metadata().map_err(io)?;
+    // asked before opening: to open a pipe is to wait for its other end
+    let metadata = std::fs::metadata(path).map_err(io)?;
     if !metadata.is_file() {
         return fail!(Io, "{}: not a file", path.display());
     }
     if metadata.len() == 0 {
         return fail!(ModelInvalid, "{}: the file is empty", path.display());
     }
-    HostBytes::map(&file).map_err(io)
+    HostBytes::map(&File::open(path).map_err(io)?).map_err(io)
 }
 
 fn check_hash(bytes: &[u8], expected: &[u8; 32]) -> Result<()> {

@@ -15,7 +15,8 @@ pub fn keep(text: &str) {
     let _ = LAST.try_with(|last| {
         if let Ok(mut last) = last.try_borrow_mut() {
             last.clear();
-            last.push_str(text);
+            // C would stop at the first NUL, which can come from a model's names
+            last.extend(text.chars().map(|letter| if letter == '\0' { ' ' } else { letter }));
         }
     });
 }

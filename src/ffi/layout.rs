@@ -108,7 +108,7 @@ pub struct zb_context_options {
     /// ZB_CONTEXT_PROFILE or 0.
     pub flags: u32,
     /// `option_count` options. Keys: "tflite.xnnpack" ("true", the default, or "false"), "ort.session.KEY" (any session
-    /// configuration entry of ONNX Runtime), "optimization" ("none", "basic", "extended", "all": ONNX Runtime's graph
+    /// configuration entry of ONNX Runtime, passed on as it is: a value that the engine does not expect can crash it), "optimization" ("none", "basic", "extended", "all": ONNX Runtime's graph
     /// optimization; on TFLite "none" leaves the plain kernels). Keys of the other engine are passed over, so that one list
     /// serves models of both; a key that no engine has is ZB_ERROR_NOT_FOUND.
     pub options: *const zb_option,

@@ -83,10 +83,11 @@ pub unsafe extern "C" fn zb_model_open_bytes(
         let (release, ownership) = release::pending(release, user_data, data.cast_mut(), size);
         // SAFETY: the caller's promise; `release` is dropped when the bytes are used no more.
         let bytes = unsafe { HostBytes::new(data.cast(), size, release) };
-        let opened = Model::open_bytes(bytes, options)?;
-        // SAFETY: not NULL, writable.
-        unsafe { publish(opened, model) }?;
+        let handle = insert(Model::open_bytes(bytes, options)?)?;
+        // before anybody can know the handle and destroy it
         ownership.pass();
+        // SAFETY: not NULL, writable.
+        unsafe { model.write(handle) };
         Ok(())
     })
 }
@@ -255,11 +256,16 @@ unsafe fn check_bytes<'a>(data: *const c_void, size: usize) -> Result<&'a [u8]> 
 /// # Safety
 /// `place` is writable.
 unsafe fn publish(model: Arc<Model>, place: *mut *mut zb_model) -> Result<()> {
-    let text = Arc::new(ModelText::new(&model));
-    let handle = MODELS.insert(ModelEntry { model, text }, ()).map_err(|_| handles::full::<zb_model>())?;
+    let handle = insert(model)?;
     // SAFETY: the caller's promise.
-    unsafe { place.write(handle as *mut zb_model) };
+    unsafe { place.write(handle) };
     Ok(())
+}
+
+fn insert(model: Arc<Model>) -> Result<*mut zb_model> {
+    let text = Arc::new(ModelText::new(&model));
+    let number = MODELS.insert(ModelEntry { model, text }, ()).map_err(|_| handles::full::<zb_model>())?;
+    Ok(number as *mut zb_model)
 }
 
 fn with_model<T>(model: *mut zb_model, body: impl FnOnce(&ModelEntry) -> Result<T>) -> Result<T> {

@@ -180,8 +180,8 @@ pub extern "C" fn zb_tensor_destroy(tensor: *mut zb_tensor) -> zb_status {
 pub extern "C" fn zb_tensor_bind(tensor: *mut zb_tensor, context: *mut zb_context, slot: zb_slot) -> zb_status {
     guard(|| {
         let tensor = shared(tensor)?;
-        // a replaced tensor is dropped when the context is free again: the host's release may use it
-        let displaced = context::with_state(context, |state| state.bind(slots::from_c(slot), tensor))?;
+        // a replaced or refused tensor is dropped when the context is free again: the host's release may use it
+        let displaced = context::with_state(context, |state| state.bind(slots::from_c(slot), &tensor))?;
         drop(displaced);
         Ok(())
     })
@@ -212,19 +212,26 @@ unsafe fn wrap(
     let (release, ownership) = release::pending(release, user_data, data, size);
     // SAFETY: the caller's promise, which lasts until `release` is dropped with the tensor.
     let range = unsafe { HostRange::new(data, size, capacity, access) };
-    // SAFETY: not NULL, writable.
-    unsafe { publish(Tensor::wrap(desc, range, release), place) }?;
+    let handle = insert(Tensor::wrap(desc, range, release))?;
+    // before anybody can know the handle and destroy it
     ownership.pass();
+    // SAFETY: not NULL, writable.
+    unsafe { place.write(handle) };
     Ok(())
 }
 
 /// # Safety
 /// `place` is writable.
 unsafe fn publish(tensor: Arc<Tensor>, place: *mut *mut zb_tensor) -> Result<()> {
-    let handle = TENSORS.insert(tensor, ()).map_err(|_| handles::full::<zb_tensor>())?;
+    let handle = insert(tensor)?;
     // SAFETY: the caller's promise.
-    unsafe { place.write(handle as *mut zb_tensor) };
+    unsafe { place.write(handle) };
     Ok(())
+}
+
+fn insert(tensor: Arc<Tensor>) -> Result<*mut zb_tensor> {
+    let number = TENSORS.insert(tensor, ()).map_err(|_| handles::full::<zb_tensor>())?;
+    Ok(number as *mut zb_tensor)
 }
 
 fn shared(tensor: *mut zb_tensor) -> Result<Arc<Tensor>> {

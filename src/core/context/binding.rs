@@ -16,7 +16,10 @@ pub struct Displaced {
 
 impl Context {
     /// Binds `tensor` to `slot`. Whatever can be judged without the other slots is judged here; the rest by the run.
-    pub fn bind(&mut self, slot: Slot, tensor: Arc<Tensor>) -> Result<Displaced> {
+    ///
+    /// The tensor stays the caller's: one that is refused may have lost its handle meanwhile, and letting it go may run the
+    /// host's release callback.
+    pub fn bind(&mut self, slot: Slot, tensor: &Arc<Tensor>) -> Result<Displaced> {
         let position = self.position(slot)?;
         self.check_desc(slot, tensor.desc(), tensor.range().size())?;
         self.check_access(slot, tensor.range().access())?;
@@ -24,7 +27,7 @@ impl Context {
             self.check_alignment(slot, &tensor.range())?;
             self.check_slack(slot, &tensor.range())?;
         }
-        Ok(self.replace(position, Some(tensor)))
+        Ok(self.replace(position, Some(tensor.clone())))
     }
 
     /// Ends a binding; without one nothing happens.

@@ -69,6 +69,8 @@ pub struct Context {
     /// Input shapes of `plan`.
     planned_dims: Vec<Dims>,
     plan: Option<Plan>,
+    /// Some slots are one tensor of the engine.
+    has_twins: bool,
     /// The shapes that a run would have may be others than the planned ones.
     shapes_changed: bool,
     /// Everything below is checked, attached and unchanged: a run needs nothing but the engine.
@@ -147,6 +149,7 @@ impl Context {
             good_resized: vec![None; inputs],
             planned_dims: Vec::with_capacity(inputs),
             plan: None,
+            has_twins: false,
             shapes_changed: true,
             settled: false,
             uses: Vec::with_capacity(inputs + outputs),

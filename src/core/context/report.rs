@@ -72,7 +72,12 @@ impl Context {
         let last = self.slots[position].last;
         let (path, bytes_copied, reason) = match last.route {
             Route::Engine => (Path::Unbound, 0, None),
-            Route::Direct(_) | Route::Shared(_) => (Path::Direct, 0, None),
+            Route::Direct(_) => (Path::Direct, 0, None),
+            Route::Shared(_) => match self.reason_of_twin(slot) {
+                // the bytes are counted there
+                Some(reason) => (Path::Staged, 0, Some(reason)),
+                None => (Path::Direct, 0, None),
+            },
             Route::Staged(memory, reason) => (Path::Staged, memory.size() as u64, Some(reason)),
         };
         Ok(Report {
@@ -86,6 +91,25 @@ impl Context {
 
     pub fn stats(&self) -> Stats {
         self.stats
+    }
+
+    /// Why the memory that a slot shared with another slot of the same tensor was copied, if it was.
+    fn reason_of_twin(&self, slot: Slot) -> Option<&'static CStr> {
+        let owner = self.owner_of(slot);
+        let reason = |position: usize| match self.slots[position].last.route {
+            Route::Staged(_, reason) if self.owner_of(self.slot_at(position)) == owner => Some(reason),
+            _ => None,
+        };
+        (0..self.slots.len()).find_map(reason)
+    }
+
+    /// The same as below for all slots of one tensor.
+    pub(super) fn note_addresses_of_twins(&mut self, owner: Slot) {
+        for position in 0..self.slots.len() {
+            if self.owner_of(self.slot_at(position)) == owner {
+                self.note_engine_address(position);
+            }
+        }
     }
 
     /// Keeps the address that the engine has for a slot in the last run, while it still has it.

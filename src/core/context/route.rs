@@ -83,6 +83,14 @@ impl Context {
 
     fn route_input(&self, slot: Slot, memory: HostRange, desc: Option<&Desc>) -> Result<Route> {
         let desc = self.checked_desc(slot, desc, memory.size())?;
+        if let Some(planned) = self.planned(slot).filter(|planned| planned.desc.dims != desc.dims) {
+            return fail!(
+                ShapeMismatch,
+                "{} is planned as {}, but the memory given is {desc}: call zb_context_resize_input with the new shape first",
+                self.model.label(slot),
+                planned.desc
+            );
+        }
         let needed = desc.memory_size()?;
         if memory.size() != needed {
             return fail!(

@@ -99,6 +99,7 @@ impl Context {
             }
         }
         self.planned_dims = dims;
+        self.has_twins = plan.inputs.iter().chain(&plan.outputs).any(|planned| planned.twin.is_some());
         self.plan = Some(plan);
         // what a new address costs is only found out by planning
         self.facts = self.engine.facts();
@@ -150,6 +151,13 @@ impl Context {
         }
     }
 
+    /// The declared rank, with nothing known of the dimensions.
+    fn open_dims(&self, slot: Slot) -> Dims {
+        let mut dims = self.model.slots(slot.side)[slot.index].desc.dims;
+        dims.as_mut_slice().fill(-1);
+        dims
+    }
+
     fn has_open_inputs(&self) -> bool {
         self.model.slots(Side::Input).iter().any(|info| !info.desc.dims.is_known())
     }
@@ -159,7 +167,10 @@ impl Context {
         let dtype = self.model.slots(slot.side)[slot.index].desc.dtype;
         let dims = match slot.side {
             Side::Input => *self.current_input_dims(slot.index),
-            Side::Output => self.pattern(slot),
+            // what stands for "anything" is a pattern, no shape to tell anyone
+            Side::Output => {
+                Some(self.pattern(slot)).filter(|dims| *dims != Dims::ANY).unwrap_or_else(|| self.open_dims(slot))
+            }
         };
         Desc { dtype, dims }
     }
@@ -227,8 +238,11 @@ impl Context {
 
     /// Takes a slot's memory from the engine, after noting for the report which address it had.
     pub(super) fn detach(&mut self, position: usize) {
-        self.note_engine_address(position);
         let slot = self.owner_of(self.slot_at(position));
+        self.note_engine_address(position);
+        if self.has_twins {
+            self.note_addresses_of_twins(slot);
+        }
         self.engine.detach(slot);
         self.slots[position].attached = Attached::Nothing;
     }

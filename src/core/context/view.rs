@@ -39,34 +39,48 @@ impl Context {
     /// An output as the engine has it.
     pub(super) fn value_of(&mut self, position: usize) -> Result<OutputView> {
         let owner = self.owner_of(self.slot_at(position));
+        if let Some(lent) = self.lent_holder(owner) {
+            return fail!(
+                Unbound,
+                "{} is the same tensor of the model as {}, whose memory was lent for one call: read it there",
+                self.label(position),
+                self.label(lent)
+            );
+        }
         if owner.side == Side::Output {
             return self.engine.output(owner);
         }
         // an input passed through: the engine's tensor is whatever memory the input has
         let input = self.position_of(owner);
         match self.slots[input].route {
-            Route::Direct(memory) | Route::Staged(memory, _)
-                if self.slots[input].loan.is_some() || !self.slots[input].last.lent =>
-            {
+            Route::Direct(memory) | Route::Staged(memory, _) => {
                 Ok(OutputView { memory, desc: self.desc_in_use(input) })
             }
-            _ => fail!(
-                Unbound,
-                "{} is {} passed through, whose memory was lent for one call: read it there",
-                self.label(position),
-                self.label(input)
-            ),
+            Route::Engine | Route::Shared(_) => fail!(Unbound, "{} has no memory", self.label(input)),
         }
+    }
+
+    /// The slot in whose memory a tensor was in the last run, if that memory was a loan that is over.
+    fn lent_holder(&self, owner: Slot) -> Option<usize> {
+        let held = |position: &usize| {
+            let state = &self.slots[*position];
+            let is_input = *position < self.inputs;
+            let in_place =
+                matches!(state.last.route, Route::Direct(_)) || (is_input && state.last.route.memory().is_some());
+            in_place && state.last.lent && state.loan.is_none() && self.owner_of(self.slot_at(*position)) == owner
+        };
+        (0..self.slots.len()).find(held)
     }
 
     /// The shape that the last run computed for an output, where planning did not know it.
     pub(super) fn computed_desc(&mut self, slot: Slot) -> Option<Desc> {
-        let known = self.planned(slot)?.desc.dims.is_known();
-        if slot.side == Side::Input || known || !self.viewable {
+        if slot.side == Side::Input || !self.viewable {
             return None;
         }
+        let known = self.planned(slot)?.desc.dims.is_known();
         let position = self.position_of(slot);
         match self.slots[position].last.route {
+            Route::Direct(_) | Route::Staged(..) if known => None,
             Route::Direct(_) | Route::Staged(..) => self.slots[position].promised,
             Route::Engine | Route::Shared(_) => self.value_of(position).ok().map(|view| view.desc),
         }
