@@ -48,7 +48,7 @@ function(zerobind_add_abi_test_in_cxx)
   set_target_properties(test_abi_cxx PROPERTIES CXX_STANDARD 11 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
   target_compile_options(test_abi_cxx PRIVATE ${ZEROBIND_WARNINGS})
   target_link_libraries(test_abi_cxx PRIVATE harness zerobind::zerobind Threads::Threads)
-  zerobind_register(abi.cxx test_abi_cxx FALSE)
+  zerobind_register(abi.cxx test_abi_cxx FALSE FALSE)
 endfunction()
 
 # The shipped library from outside: symbols, SONAME, no test engine.

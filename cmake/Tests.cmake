@@ -1,8 +1,9 @@
-# zerobind_add_test(NAME [ENGINES] [MOCK] [NO_MEMCHECK])
+# zerobind_add_test(NAME [ENGINES] [MOCK] [SERIAL] [NO_MEMCHECK])
 # Builds test_NAME.c with the harness and registers it with CTest:
 #   ENGINES      one entry for each engine, NAME.tflite and NAME.onnxruntime, with that word as the argument;
 #                else one entry NAME without arguments
 #   MOCK         linked with the library that has the mock engine
+#   SERIAL       runs while no other test does: its threads need the cores for themselves
 #   NO_MEMCHECK  not run again under valgrind: it makes signals or maps on purpose that valgrind cannot follow,
 #                or only takes time there
 # Every other entry has a twin memcheck.NAME... with the label `memcheck`, which sees ZB_TEST_MEMCHECK=1 and
@@ -21,7 +22,8 @@ set(ZEROBIND_TEST_ENVIRONMENT
   "ZB_TEST_REFERENCE=${ZEROBIND_DEPS}/reference")
 set(ZEROBIND_TEST_TIMEOUT 60)
 
-set(ZEROBIND_MEMCHECK "${VALGRIND}" --quiet --error-exitcode=99 --num-callers=30
+# valgrind runs one thread at a time; without fair turns one of two can wait for a whole test
+set(ZEROBIND_MEMCHECK "${VALGRIND}" --fair-sched=try --quiet --error-exitcode=99 --num-callers=30
   --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
   "--suppressions=${PROJECT_SOURCE_DIR}/c-tests/valgrind.supp")
 set(ZEROBIND_MEMCHECK_TIMEOUT 600)
@@ -36,7 +38,7 @@ function(zerobind_add_harness)
 endfunction()
 
 function(zerobind_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "ENGINES;MOCK;NO_MEMCHECK" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "ENGINES;MOCK;SERIAL;NO_MEMCHECK" "" "")
   if(ARG_MOCK)
     set(library zerobind_mock)
   else()
@@ -50,21 +52,21 @@ function(zerobind_add_test name)
 
   if(ARG_ENGINES)
     foreach(engine IN LISTS ZEROBIND_ENGINES)
-      zerobind_register(${name}.${engine} ${program} "${ARG_NO_MEMCHECK}" ${engine})
+      zerobind_register(${name}.${engine} ${program} "${ARG_SERIAL}" "${ARG_NO_MEMCHECK}" ${engine})
     endforeach()
   else()
-    zerobind_register(${name} ${program} "${ARG_NO_MEMCHECK}")
+    zerobind_register(${name} ${program} "${ARG_SERIAL}" "${ARG_NO_MEMCHECK}")
   endif()
 endfunction()
 
 # The entry itself and its twin under valgrind; what follows `no_memcheck` are the program's arguments.
-function(zerobind_register entry program no_memcheck)
+function(zerobind_register entry program serial no_memcheck)
   add_test(NAME ${entry} COMMAND ${program} ${ARGN})
-  set_tests_properties(${entry} PROPERTIES
+  set_tests_properties(${entry} PROPERTIES RUN_SERIAL "${serial}"
     ENVIRONMENT "${ZEROBIND_TEST_ENVIRONMENT}" TIMEOUT ${ZEROBIND_TEST_TIMEOUT})
   if(VALGRIND AND NOT no_memcheck)
     add_test(NAME memcheck.${entry} COMMAND ${ZEROBIND_MEMCHECK} $<TARGET_FILE:${program}> ${ARGN})
-    set_tests_properties(memcheck.${entry} PROPERTIES LABELS memcheck
+    set_tests_properties(memcheck.${entry} PROPERTIES LABELS memcheck RUN_SERIAL "${serial}"
       ENVIRONMENT "${ZEROBIND_TEST_ENVIRONMENT};ZB_TEST_MEMCHECK=1" TIMEOUT ${ZEROBIND_MEMCHECK_TIMEOUT})
   endif()
 endfunction()
