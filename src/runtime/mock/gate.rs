@@ -1,65 +1,90 @@
 //! Gates with names, for the whole process: a run stands at one until another run opens it.
+//!
+//! Made of atomics and looking again now and then, since a race detector understands those also where the standard library
+//! is not built for it.
 
-use std::collections::HashMap;
-use std::sync::{Condvar, Mutex};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Longer than any test needs; a test that gets here is wrong, and should say so instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-#[derive(Default)]
+const NAP: Duration = Duration::from_micros(100);
+
 struct Gate {
-    /// How many stand there now.
-    waiting: u32,
-    /// How often it was opened; each opening lets all through that stand there, and closes behind them.
-    opened: u64,
+    name: String,
+    /// How many came.
+    came: AtomicU64,
+    /// How many of these were let through, first come, first let. The gate closes behind them.
+    let_through: AtomicU64,
+    next: *mut Gate,
 }
 
-static GATES: Mutex<Option<HashMap<String, Gate>>> = Mutex::new(None);
-static CHANGED: Condvar = Condvar::new();
+/// All gates, newest first. They stay as long as the process.
+static GATES: AtomicPtr<Gate> = AtomicPtr::new(null_mut());
 
 /// Stands at the gate until it is opened.
 pub fn wait(name: &str) {
-    let mut seen = None;
-    until(name, |gate| {
-        let ticket = *seen.get_or_insert_with(|| {
-            gate.waiting += 1;
-            gate.opened
-        });
-        gate.opened > ticket
-    });
+    let gate = gate(name);
+    let ticket = gate.came.fetch_add(1, Ordering::AcqRel);
+    until(name, || gate.let_through.load(Ordering::Acquire) > ticket);
 }
 
 /// Returns when somebody stands at the gate.
 pub fn await_somebody(name: &str) {
-    until(name, |gate| gate.waiting > 0);
+    let gate = gate(name);
+    until(name, || gate.came.load(Ordering::Acquire) > gate.let_through.load(Ordering::Acquire));
 }
 
 /// Lets all through that stand there.
 pub fn open(name: &str) {
-    until(name, |gate| {
-        gate.opened += 1;
-        gate.waiting = 0;
-        true
-    });
+    let gate = gate(name);
+    gate.let_through.store(gate.came.load(Ordering::Acquire), Ordering::Release);
 }
 
-fn until(name: &str, mut done: impl FnMut(&mut Gate) -> bool) {
+fn until(name: &str, done: impl Fn() -> bool) {
     let give_up = Instant::now() + PATIENCE;
-    let mut gates = GATES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    loop {
-        let gate = gates.get_or_insert_default().entry(name.to_owned()).or_default();
-        let is_done = done(gate);
-        // any call may have changed what others wait for
-        CHANGED.notify_all();
-        if is_done {
-            return;
-        }
-        let left = give_up.saturating_duration_since(Instant::now());
-        let (again, _) = CHANGED.wait_timeout(gates, left).unwrap_or_else(|poisoned| poisoned.into_inner());
-        gates = again;
+    while !done() {
         assert!(Instant::now() < give_up, "gate '{name}': nobody came");
+        std::thread::sleep(NAP);
     }
+}
+
+/// The gate of that name; a new one if there is none.
+fn gate(name: &str) -> &'static Gate {
+    let mut fresh: *mut Gate = null_mut();
+    loop {
+        let first = GATES.load(Ordering::Acquire);
+        if let Some(found) = find(first, name) {
+            if !fresh.is_null() {
+                // SAFETY: made below, and never put into the list.
+                drop(unsafe { Box::from_raw(fresh) });
+            }
+            return found;
+        }
+        if fresh.is_null() {
+            let (came, let_through) = (AtomicU64::new(0), AtomicU64::new(0));
+            fresh = Box::into_raw(Box::new(Gate { name: name.to_owned(), came, let_through, next: null_mut() }));
+        }
+        // SAFETY: nobody else knows it yet.
+        unsafe { (*fresh).next = first };
+        if GATES.compare_exchange(first, fresh, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            // SAFETY: what is in the list is never freed or changed.
+            return unsafe { &*fresh };
+        }
+    }
+}
+
+fn find(mut next: *mut Gate, name: &str) -> Option<&'static Gate> {
+    // SAFETY: what is in the list is never freed or changed.
+    while let Some(gate) = unsafe { next.as_ref() } {
+        if gate.name == name {
+            return Some(gate);
+        }
+        next = gate.next;
+    }
+    None
 }
 
 #[cfg(test)]
