@@ -27,11 +27,12 @@ CONFIGURE := $(CMAKE) -S $(ROOT) -G Ninja -DCMAKE_MAKE_PROGRAM=$(TOOLS)/ninja --
 RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 
 .PHONY: help setup build demo test header fmt-check clippy rust-test model-check c-test c-test-default c-test-clang \
-	memcheck configure clean
+	memcheck sanitize configure clean
 
 help:
 	@echo 'make demo      transcribe a recording on both engines, without a copy'
 	@echo 'make test      every check: format, lints, Rust tests, C tests, valgrind'
+	@echo 'make sanitize  the tests on the mock engine under thread and address sanitizer'
 	@echo 'make build     the library, in target/release'
 	@echo 'make header    write include/zerobind.h anew after a change of the ABI'
 	@echo 'make setup     only fetch tools, engines and models into .deps'
@@ -57,15 +58,15 @@ fmt-check:
 
 clippy:
 	cargo clippy --locked --all-targets -- -D warnings
-	cargo clippy --locked --all-targets --all-features -- -D warnings
+	cargo clippy --locked --all-targets --features mock -- -D warnings
 
 rust-test: setup
-	cargo test --locked --all-features
+	cargo test --locked --features mock
 
 # Every interleaving of the handle table and of the tensors' use states, by loom.
 model-check:
-	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 RUSTFLAGS="--cfg loom" \
-		cargo test --locked --release --lib --target-dir target/loom loom_ -- --test-threads=1
+	cargo clippy --locked --lib --tests --features loom -- -D warnings
+	cargo test --locked --lib --features loom loom_
 
 c-test: c-test-default c-test-clang
 
@@ -90,6 +91,10 @@ memcheck: configure
 	@$(call require,valgrind); set -ex; \
 		$(CMAKE) --build build; \
 		$(RUN_TESTS) --test-dir build --label-regex memcheck
+
+# The library and the tests on the mock engine, built for the thread and the address sanitizer (needs clang). Minutes.
+sanitize:
+	bash c-tests/sanitize.sh
 
 clean:
 	rm -rf build target

@@ -6,7 +6,7 @@
 pub mod base;
 pub mod core;
 // the model checker's types cannot be in statics; it looks at the concurrency core only
-#[cfg(not(all(test, loom)))]
+#[cfg(not(all(test, feature = "loom")))]
 pub mod ffi;
 mod handle;
 pub mod memory;

@@ -1,9 +1,9 @@
 //! The only source of atomics, cells, locks and waiting for the concurrency core.
 //!
-//! Built with `--cfg loom`, the unit tests get loom's versions, and the model checker sees every step:
-//! `RUSTFLAGS="--cfg loom" cargo test --release --lib --target-dir target/loom loom_`
+//! With the feature `loom`, the unit tests get loom's versions, and the model checker sees every step:
+//! `make model-check`
 
-#[cfg(not(all(test, loom)))]
+#[cfg(not(all(test, feature = "loom")))]
 mod real {
     use std::ptr::null_mut;
     pub use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -84,7 +84,7 @@ mod real {
     }
 }
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, feature = "loom"))]
 mod model {
     pub use loom::cell::{ConstPtr, MutPtr, UnsafeCell};
     pub use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -105,9 +105,9 @@ mod model {
     }
 }
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, feature = "loom"))]
 pub use model::*;
-#[cfg(not(all(test, loom)))]
+#[cfg(not(all(test, feature = "loom")))]
 pub use real::*;
 
 /// Locks, also when a thread panicked inside: what is guarded here is never left half-changed.
@@ -118,11 +118,11 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A constructor that is `const`, so that statics can use it, except under loom, whose types cannot.
 macro_rules! const_fn {
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty $body:block) => {
-        #[cfg(not(all(test, loom)))]
+        #[cfg(not(all(test, feature = "loom")))]
         $(#[$meta])*
         $vis const fn $name($($arg: $ty),*) -> $ret $body
 
-        #[cfg(all(test, loom))]
+        #[cfg(all(test, feature = "loom"))]
         $(#[$meta])*
         $vis fn $name($($arg: $ty),*) -> $ret $body
     };

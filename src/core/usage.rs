@@ -3,9 +3,9 @@
 //! Nothing here waits. A run that finds a tensor in use gives back what it took and reports which one it was,
 //! so two runs that want each other's tensors both end, neither hangs.
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, feature = "loom"))]
 mod models;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(feature = "loom")))]
 mod tests;
 
 use crate::sync::{AtomicU32, Ordering, const_fn};

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ptr::slice_from_raw_parts_mut;
 
 /// Enough for every layout; the model checker pays for each.
-const MOST_CHUNKS: usize = if cfg!(all(test, loom)) { 3 } else { 18 };
+const MOST_CHUNKS: usize = if cfg!(all(test, feature = "loom")) { 3 } else { 18 };
 
 /// Chunk n holds 2^(first + n) elements. Chunks are freed with the list, and so never in a static.
 pub struct Chunks<T, L: Layout> {

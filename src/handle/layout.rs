@@ -58,11 +58,11 @@ pub trait Layout: Sized {
 }
 
 /// For 64-bit machines: 24 bits of index, 36 of generation.
-#[cfg(any(all(test, not(loom)), target_pointer_width = "64"))]
+#[cfg(any(all(test, not(feature = "loom")), target_pointer_width = "64"))]
 #[derive(Debug)]
 pub struct Wide;
 
-#[cfg(any(all(test, not(loom)), target_pointer_width = "64"))]
+#[cfg(any(all(test, not(feature = "loom")), target_pointer_width = "64"))]
 impl Layout for Wide {
     const INDEX_BITS: u32 = 24;
     const GENERATION_BITS: u32 = 36;
@@ -70,11 +70,11 @@ impl Layout for Wide {
 }
 
 /// For 32-bit machines: 14 bits of index, 14 of generation, so a slot is reused 16,383 times before a handle returns.
-#[cfg(any(all(test, not(loom)), target_pointer_width = "32"))]
+#[cfg(any(all(test, not(feature = "loom")), target_pointer_width = "32"))]
 #[derive(Debug)]
 pub struct Narrow;
 
-#[cfg(any(all(test, not(loom)), target_pointer_width = "32"))]
+#[cfg(any(all(test, not(feature = "loom")), target_pointer_width = "32"))]
 impl Layout for Narrow {
     const INDEX_BITS: u32 = 14;
     const GENERATION_BITS: u32 = 14;

@@ -16,15 +16,15 @@ mod slot;
 mod table;
 mod word;
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(feature = "loom")))]
 mod bench;
-#[cfg(all(test, loom))]
+#[cfg(all(test, feature = "loom"))]
 mod models;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(feature = "loom")))]
 mod properties;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(feature = "loom")))]
 mod stress;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(feature = "loom")))]
 mod tests;
 
 pub use table::Table;

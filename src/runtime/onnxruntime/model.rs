@@ -56,6 +56,7 @@ impl OnnxModel {
         sessions.all.retain(|(_, session)| session.strong_count() > 0);
         let opened = Session::open(self.engine, &self.source, &settings);
         let session = Arc::new(opened.map_err(|failure| unacceptable(failure, &settings))?);
+        self.slots.check_same(&Slots::read(&session)?)?;
         sessions.all.push((settings, Arc::downgrade(&session)));
         sessions.kept = Some(session.clone());
         Ok(session)
@@ -92,6 +93,17 @@ impl Slots {
         let mut outputs: Vec<_> = outputs.into_iter().map(|slot| slot.info).collect();
         names.flag(&mut outputs);
         Ok(Slots { inputs: inputs.into_iter().map(|slot| slot.info).collect(), outputs, names })
+    }
+
+    /// The file is read again for other settings, and nobody can stop it from being another one by then.
+    fn check_same(&self, other: &Slots) -> Result<()> {
+        let same = |a: &[SlotInfo], b: &[SlotInfo]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name == b.name && a.desc == b.desc)
+        };
+        if same(&self.inputs, &other.inputs) && same(&self.outputs, &other.outputs) {
+            return Ok(());
+        }
+        fail!(ModelInvalid, "the model's file has changed since it was opened: it has other slots now; open it anew")
     }
 
     /// A slot for texts.
@@ -144,6 +156,9 @@ fn unreadable(failure: Failure) -> Error {
 
 /// Why a model that could be read cannot be opened with other settings.
 fn unacceptable(failure: Failure, settings: &Settings) -> Error {
+    if failure.code == NO_SUCH_FILE {
+        return failure.or(Status::Io);
+    }
     if settings.are_special() {
         return failure.or(Status::InvalidArgument).at("the model cannot be prepared with these options");
     }

@@ -33,6 +33,7 @@ pub fn rehearse(
         Err(error) if error.status == Status::Unsupported => return Ok(None),
         other => other.map_err(|error| error.at(given(declared, shapes)))?,
     }
+    refuse_lost_arena(&stage)?;
     if strict && !shapes.iter().any(is_empty) {
         refuse_empty_tensors(&stage, declared, shapes)?;
     }
@@ -100,6 +101,27 @@ fn refuse_empty_tensors(stage: &Interpreter, declared: &Declared, shapes: &[Dims
                 tensor.name()
             );
         }
+    }
+    Ok(())
+}
+
+/// Below this, memory that cannot be had would end the process elsewhere already.
+const LARGE_ARENA: usize = 256 << 20;
+
+/// Refuses a plan whose memory the engine did not get. It does not look: its tensors then lie at small numbers, the offsets
+/// from an arena at address 0, and the run crashes. Seen with plain kernels; a delegate keeps its tensors elsewhere.
+pub fn refuse_lost_arena(interpreter: &Interpreter) -> Result<()> {
+    let arena = || {
+        let tensors = (0..).map_while(|index| interpreter.tensor(index));
+        tensors.filter(|tensor| tensor.allocation() == Allocation::Arena && tensor.bytes() > 0)
+    };
+    let total = arena().fold(0usize, |sum, tensor| sum.saturating_add(tensor.bytes()));
+    let is_offset = |tensor: Tensor| !tensor.data().is_null() && (tensor.data() as usize) < total;
+    if total > LARGE_ARENA && arena().any(is_offset) {
+        return fail!(
+            OutOfMemory,
+            "the tensors inside the model take up to {total} bytes with these shapes, and TFLite did not get them"
+        );
     }
     Ok(())
 }

@@ -64,6 +64,9 @@ impl Context {
         apply_shapes(&mut self.interpreter, &self.declared, shapes)?;
         spare_inputs(&mut self.interpreter, &self.declared, self.sentinel)?;
         self.interpreter.allocate().map_err(|error| error.at(dry_run::given(&self.declared, shapes)))?;
+        if !self.interpreter.has_delegate() {
+            dry_run::refuse_lost_arena(&self.interpreter)?;
+        }
         if self.plan.is_none() {
             self.rebind = self.try_rebinding()?;
         }
