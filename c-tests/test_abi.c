@@ -309,9 +309,9 @@ static void loan_helpers(void)
     zb_tensor_desc desc = {ZB_DTYPE_F32, 1, {4}};
     zb_loan input = zb_loan_input(ZB_INPUT(3), x, 16, 32, &desc);
     zb_loan output = zb_loan_output(ZB_OUTPUT(2), x, 16, NULL);
-    CHECK(input.slot == 3 && input.flags == 0 && input.data == x && input.size == 16);
+    CHECK(input.slot == 3 && input.flags == ZB_LOAN_INPUT && input.data == x && input.size == 16);
     CHECK(input.capacity == 32 && input.desc == &desc);
-    CHECK(output.slot == ZB_OUTPUT(2) && output.flags == 0 && output.data == x && output.size == 16);
+    CHECK(output.slot == ZB_OUTPUT(2) && output.flags == ZB_LOAN_OUTPUT && output.data == x && output.size == 16);
     CHECK(output.capacity == 0 && output.desc == NULL);
 }
 

@@ -1,14 +1,14 @@
 /*
  * zerobind: TFLite and ONNX models on memory that you already own, without copies.
  *
- * A whole program (error handling cut short; every call returns a zb_status):
+ * C99 or later, C++11 or later. A whole program (C11; error handling cut short; every call returns a zb_status):
  *
  *     #include <stdio.h>
  *     #include <zerobind.h>
  *
  *     int main(void)
  *     {
- *         static _Alignas(64) float x[4] = {1, 2, 3, 4}, y[4] = {10, 20, 30, 40}, z[4];
+ *         static _Alignas(64) float x[16] = {1, 2, 3, 4}, y[16] = {10, 20, 30, 40}, z[16]; // 4 used, 64 bytes each
  *         char text[512];
  *         zb_model *model = NULL;
  *         zb_context *context = NULL;
@@ -18,9 +18,9 @@
  *             return 1;
  *         }
  *         zb_loan loans[3];
- *         loans[0] = zb_loan_input(ZB_INPUT(0), x, sizeof x, 0, NULL);
- *         loans[1] = zb_loan_input(ZB_INPUT(1), y, sizeof y, 0, NULL);
- *         loans[2] = zb_loan_output(ZB_OUTPUT(0), z, sizeof z, NULL);
+ *         loans[0] = zb_loan_input(ZB_INPUT(0), x, 16, sizeof x, NULL); // 16 bytes of tensor, 64 readable
+ *         loans[1] = zb_loan_input(ZB_INPUT(1), y, 16, sizeof y, NULL);
+ *         loans[2] = zb_loan_output(ZB_OUTPUT(0), z, 16, NULL);
  *         if (zb_infer_with(context, loans, 3, NULL) != ZB_OK) {
  *             zb_last_error(text, sizeof text, NULL);
  *             fprintf(stderr, "%s\n", text);
@@ -44,6 +44,12 @@
  * - Memory given to a tensor or a model stays until its release callback is called (exactly once), or without a callback,
  *   until the handle is destroyed and nothing is bound to it. Memory lent by zb_infer_with is borrowed for that call alone.
  * - Results are written through pointers only when the call succeeds (`needed` of text getters always).
+ * - Memory for a slot: 64-byte aligned suits every engine. An input that ends within 16 bytes of the end of a page (a mapped
+ *   file, a page-aligned frame) needs readable bytes behind it on TFLite; see zb_requirements.slack, or let
+ *   zb_tensor_alloc_for allocate.
+ * - The shape of an input with open dimensions (-1) is the last one asked for by zb_context_resize_input or by a loan, else
+ *   that of the tensor bound to it, else the one that the model starts with: TFLite models have one, ONNX models have none,
+ *   and then planning is ZB_ERROR_SHAPE_MISMATCH until a shape is given.
  * - A copy is never silent. Where one would be needed the call fails and says why, or, if the context allows copies, the
  *   binding report says what was copied.
  * - Any function may be called from any thread. A context runs on one thread at a time: while it runs, every other call on
@@ -241,6 +247,12 @@
 // Copy policy: where a copy is needed, zerobind makes it, and the binding report says so.
 #define ZB_COPY_ALLOW 1
 
+// Loan flag: the memory is only read; naming an output is ZB_ERROR_READ_ONLY. Set by zb_loan_input.
+#define ZB_LOAN_INPUT 65536
+
+// Loan flag: the memory is meant to be written; naming an input is ZB_ERROR_INVALID_ARGUMENT. Set by zb_loan_output.
+#define ZB_LOAN_OUTPUT 131072
+
 // Context flag: fill last_run_ns of the statistics (costs two clock reads a run).
 #define ZB_CONTEXT_PROFILE 1
 
@@ -326,7 +338,7 @@ typedef struct zb_tensor_desc {
   int64_t dims[ZB_MAX_RANK];
 } zb_tensor_desc;
 
-// State of an engine's library. Strings live as long as the process; NULL where there is nothing to tell.
+// State of an engine's library. Strings live as long as the process; NULL for what is not known.
 typedef struct zb_runtime_info {
   // sizeof(zb_runtime_info), set by the caller.
   uint32_t struct_size;
@@ -421,9 +433,11 @@ typedef struct zb_requirements {
   uint32_t memory_kinds;
   // In bytes; 0 when only the run tells.
   uint64_t size;
-  // The address must be a multiple of it, in bytes.
+  // The address must be a multiple of it, in bytes. 64 suits every engine.
   uint64_t alignment;
-  // Bytes behind the tensor that the engine may read, without using what they hold.
+  // Bytes behind an input that the engine may read, without using what they hold. They must be readable (capacity) only
+  // where they could lie in another page: for an input that ends within `slack` bytes of the end of a page. Without them
+  // such an input is ZB_ERROR_BUFFER_TOO_SMALL, or a copy if copies are allowed. Never claim bytes that are not yours.
   uint64_t slack;
   // One of ZB_REBIND_: what a new address costs.
   int32_t rebind;
@@ -478,13 +492,14 @@ typedef struct zb_infer_options {
 typedef struct zb_loan {
   // The slot; each at most once.
   zb_slot slot;
-  // 0.
+  // ZB_LOAN_INPUT or ZB_LOAN_OUTPUT, to be told when the slot is on the other side; 0 to leave it open.
   uint32_t flags;
   // The memory; an input is only read. NULL is allowed with size 0.
   void *data;
   // Bytes of tensor: of an input exactly what its shape needs, of an output at least that.
   size_t size;
-  // Readable bytes at `data` in all, at least `size`; 0 means `size`. More of them can spare an input a copy.
+  // Readable bytes at `data` in all, at least `size`; 0 means `size`. Matters for inputs that end close to the end of a
+  // page, see `slack` in zb_requirements.
   size_t capacity;
   // Type and shape of the memory; NULL takes those of the slot at the moment.
   const struct zb_tensor_desc *desc;
@@ -531,7 +546,7 @@ uint64_t zb_live_objects(int32_t kind);
 // Copies the text of the last error of the calling thread into `buffer`; "" if there was none.
 //
 // The text names the object, what was wanted, what was given and what to do. Success does not clear it, and this function
-// never changes it. `needed`, if not NULL, always gets the size of the text in bytes with its NUL; (NULL, 0) asks for that
+// never changes it. `needed`, if not NULL, always gets the size of the text in bytes with its NUL (not inside a log callback); (NULL, 0) asks for that
 // alone. A buffer that is too short gets NUL-terminated text cut at a character.
 //
 // Errors: NULL_ARGUMENT (buffer NULL with capacity above 0), BUFFER_TOO_SMALL, BUSY (inside a log callback).
@@ -730,7 +745,8 @@ zb_status zb_context_destroy(struct zb_context *context);
 
 // Records a new shape for an input, `rank` dimensions of 0 or more. Only dimensions that are -1 in the model may change.
 //
-// Takes effect with the next zb_context_prepare or run. Bindings stay: one whose shape no longer matches is SHAPE_MISMATCH
+// Takes effect with the next zb_context_prepare or run, and lasts until the next resize (a loan with another shape is one).
+// Bindings stay: one whose shape no longer matches is SHAPE_MISMATCH
 // there. State that the engine holds may be reset. Ends views of outputs.
 //
 // Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot, negative dimension), BUSY, SHAPE_MISMATCH, UNSUPPORTED
@@ -958,11 +974,13 @@ zb_status zb_infer(struct zb_context *ZB_NONNULL context,
 // Runs as zb_infer, with memory lent to some slots for this call only: for buffers that are at another address every time.
 //
 // A loan shadows the binding of its slot; the other slots keep theirs. Type and shape in a loan may differ from the slot's
-// only in dimensions that are open in the model; an input is then resized, and that stays. When the call returns, however
+// only in dimensions that are open in the model; an input is then resized, and that stays: a binding of another shape has to be
+// replaced, or the input resized back, before it can be used again. When the call returns, however
 // it returns, no pointer of a loan is used again, and the slot is back at its binding, or at none. State inside the engine
 // is kept from call to call. With count 0 it is zb_infer.
 //
-// Errors: those of zb_infer; INVALID_ARGUMENT (a slot named twice or out of range, loan flags), NULL_ARGUMENT (data NULL
+// Errors: those of zb_infer; INVALID_ARGUMENT (a slot named twice or out of range, loan flags, an input
+// lent as an output), READ_ONLY (an output lent as an input), NULL_ARGUMENT (data NULL
 // with size above 0), DTYPE_MISMATCH.
 //
 // Requires:
@@ -1010,7 +1028,7 @@ static inline zb_loan zb_loan_input(zb_slot slot, const void *data, size_t size,
 {
     zb_loan loan;
     loan.slot = slot;
-    loan.flags = 0;
+    loan.flags = ZB_LOAN_INPUT;
     /* an input is never written, so dropping const is right, and done where no compiler warns */
 #ifdef __cplusplus
     loan.data = const_cast<void *>(data);
@@ -1035,7 +1053,7 @@ static inline zb_loan zb_loan_output(zb_slot slot, void *data, size_t size, cons
 {
     zb_loan loan;
     loan.slot = slot;
-    loan.flags = 0;
+    loan.flags = ZB_LOAN_OUTPUT;
     loan.data = data;
     loan.size = size;
     loan.capacity = 0;

@@ -205,6 +205,16 @@ fn choose_runtime(bytes: &[u8], id: i32) -> Result<&'static dyn Runtime> {
         let Some(runtime) = runtime::by_id(id) else {
             return fail!(InvalidArgument, "runtime {id} is not one of this build: use a ZB_RUNTIME_ constant");
         };
+        if let Some(other) = runtime::ALL.iter().find(|other| other.recognises(bytes) && other.id() != id)
+            && !runtime.recognises(bytes)
+        {
+            return fail!(
+                ModelInvalid,
+                "this is a model of {}, but the options ask for {}",
+                other.name(),
+                runtime.name()
+            );
+        }
         return Ok(runtime);
     }
     if let Some(runtime) = runtime::ALL.iter().find(|runtime| runtime.recognises(bytes)) {

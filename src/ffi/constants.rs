@@ -106,6 +106,11 @@ pub const ZB_COPY_NEVER: i32 = 0;
 /// Copy policy: where a copy is needed, zerobind makes it, and the binding report says so.
 pub const ZB_COPY_ALLOW: i32 = 1;
 
+/// Loan flag: the memory is only read; naming an output is ZB_ERROR_READ_ONLY. Set by zb_loan_input.
+pub const ZB_LOAN_INPUT: u32 = 0x10000;
+/// Loan flag: the memory is meant to be written; naming an input is ZB_ERROR_INVALID_ARGUMENT. Set by zb_loan_output.
+pub const ZB_LOAN_OUTPUT: u32 = 0x20000;
+
 /// Context flag: fill last_run_ns of the statistics (costs two clock reads a run).
 pub const ZB_CONTEXT_PROFILE: u32 = 1;
 

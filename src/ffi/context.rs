@@ -72,7 +72,8 @@ pub extern "C" fn zb_context_destroy(context: *mut zb_context) -> zb_status {
 
 /// Records a new shape for an input, `rank` dimensions of 0 or more. Only dimensions that are -1 in the model may change.
 ///
-/// Takes effect with the next zb_context_prepare or run. Bindings stay: one whose shape no longer matches is SHAPE_MISMATCH
+/// Takes effect with the next zb_context_prepare or run, and lasts until the next resize (a loan with another shape is one).
+/// Bindings stay: one whose shape no longer matches is SHAPE_MISMATCH
 /// there. State that the engine holds may be reset. Ends views of outputs.
 ///
 /// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot, negative dimension), BUSY, SHAPE_MISMATCH, UNSUPPORTED

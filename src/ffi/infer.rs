@@ -1,10 +1,11 @@
 //! Running on the calling thread.
 
+use super::constants::{ZB_LOAN_INPUT, ZB_LOAN_OUTPUT};
 use super::context::with_running;
 use super::guard::guard;
 use super::layout::{zb_context, zb_infer_options, zb_loan, zb_status};
 use super::{options, pointers, slots};
-use crate::base::{Error, Result, Side, fail};
+use crate::base::{Error, Result, Side, Slot, fail};
 use crate::core::{Context, Lending};
 use crate::memory::{Access, HostRange};
 
@@ -37,11 +38,13 @@ pub unsafe extern "C" fn zb_infer(context: *mut zb_context, options: *const zb_i
 /// Runs as zb_infer, with memory lent to some slots for this call only: for buffers that are at another address every time.
 ///
 /// A loan shadows the binding of its slot; the other slots keep theirs. Type and shape in a loan may differ from the slot's
-/// only in dimensions that are open in the model; an input is then resized, and that stays. When the call returns, however
+/// only in dimensions that are open in the model; an input is then resized, and that stays: a binding of another shape has to be
+/// replaced, or the input resized back, before it can be used again. When the call returns, however
 /// it returns, no pointer of a loan is used again, and the slot is back at its binding, or at none. State inside the engine
 /// is kept from call to call. With count 0 it is zb_infer.
 ///
-/// Errors: those of zb_infer; INVALID_ARGUMENT (a slot named twice or out of range, loan flags), NULL_ARGUMENT (data NULL
+/// Errors: those of zb_infer; INVALID_ARGUMENT (a slot named twice or out of range, loan flags, an input
+/// lent as an output), READ_ONLY (an output lent as an input), NULL_ARGUMENT (data NULL
 /// with size above 0), DTYPE_MISMATCH.
 ///
 /// # Safety
@@ -70,9 +73,6 @@ pub unsafe extern "C" fn zb_infer_with(
 /// The memory is as the loan says until the call of the ABI returns.
 #[inline]
 unsafe fn lend(lending: &mut Lending<'_>, loan: &zb_loan) -> Result<()> {
-    if loan.flags != 0 {
-        return fail!(InvalidArgument, "loan flags {:#x}: no flags are known", loan.flags);
-    }
     let slot = slots::from_c(loan.slot);
     let place = |error: Error| error.at(slot);
     let capacity = pointers::check_data(loan.data, loan.size, loan.capacity).map_err(place)?;
@@ -81,7 +81,24 @@ unsafe fn lend(lending: &mut Lending<'_>, loan: &zb_loan) -> Result<()> {
     let memory = unsafe { HostRange::new(loan.data, loan.size, capacity, access) };
     // SAFETY: the desc of a loan is NULL or readable.
     match unsafe { loan.desc.as_ref() } {
-        Some(desc) => lending.lend(slot, memory, Some(&slots::read_desc(desc).map_err(place)?)),
-        None => lending.lend(slot, memory, None),
+        Some(desc) => lending.lend(slot, memory, Some(&slots::read_desc(desc).map_err(place)?))?,
+        None => lending.lend(slot, memory, None)?,
+    }
+    // after the slot is known to exist
+    check_flags(loan.flags, slot)
+}
+
+/// Whether the slot is on the side that the loan was made for.
+#[inline]
+fn check_flags(flags: u32, slot: Slot) -> Result<()> {
+    match (flags, slot.side) {
+        (0, _) | (ZB_LOAN_INPUT, Side::Input) | (ZB_LOAN_OUTPUT, Side::Output) => Ok(()),
+        (ZB_LOAN_INPUT, Side::Output) => {
+            fail!(ReadOnly, "{slot} is lent memory that is only to be read: lend an output by zb_loan_output")
+        }
+        (ZB_LOAN_OUTPUT, Side::Input) => {
+            fail!(InvalidArgument, "{slot} is lent memory that is to be written: was ZB_OUTPUT({}) meant?", slot.index)
+        }
+        _ => fail!(InvalidArgument, "loan flags {flags:#x}: give ZB_LOAN_INPUT, ZB_LOAN_OUTPUT or 0"),
     }
 }

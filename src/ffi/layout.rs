@@ -57,13 +57,14 @@ pub struct zb_tensor_desc {
 pub struct zb_loan {
     /// The slot; each at most once.
     pub slot: zb_slot,
-    /// 0.
+    /// ZB_LOAN_INPUT or ZB_LOAN_OUTPUT, to be told when the slot is on the other side; 0 to leave it open.
     pub flags: u32,
     /// The memory; an input is only read. NULL is allowed with size 0.
     pub data: *mut c_void,
     /// Bytes of tensor: of an input exactly what its shape needs, of an output at least that.
     pub size: usize,
-    /// Readable bytes at `data` in all, at least `size`; 0 means `size`. More of them can spare an input a copy.
+    /// Readable bytes at `data` in all, at least `size`; 0 means `size`. Matters for inputs that end close to the end of a
+    /// page, see `slack` in zb_requirements.
     pub capacity: usize,
     /// Type and shape of the memory; NULL takes those of the slot at the moment.
     pub desc: *const zb_tensor_desc,
@@ -127,7 +128,7 @@ pub struct zb_infer_options {
     pub deadline_ns: u64,
 }
 
-/// State of an engine's library. Strings live as long as the process; NULL where there is nothing to tell.
+/// State of an engine's library. Strings live as long as the process; NULL for what is not known.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct zb_runtime_info {
@@ -179,9 +180,11 @@ pub struct zb_requirements {
     pub memory_kinds: u32,
     /// In bytes; 0 when only the run tells.
     pub size: u64,
-    /// The address must be a multiple of it, in bytes.
+    /// The address must be a multiple of it, in bytes. 64 suits every engine.
     pub alignment: u64,
-    /// Bytes behind the tensor that the engine may read, without using what they hold.
+    /// Bytes behind an input that the engine may read, without using what they hold. They must be readable (capacity) only
+    /// where they could lie in another page: for an input that ends within `slack` bytes of the end of a page. Without them
+    /// such an input is ZB_ERROR_BUFFER_TOO_SMALL, or a copy if copies are allowed. Never claim bytes that are not yours.
     pub slack: u64,
     /// One of ZB_REBIND_: what a new address costs.
     pub rebind: i32,

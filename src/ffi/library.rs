@@ -83,7 +83,7 @@ pub extern "C" fn zb_live_objects(kind: i32) -> u64 {
 /// Copies the text of the last error of the calling thread into `buffer`; "" if there was none.
 ///
 /// The text names the object, what was wanted, what was given and what to do. Success does not clear it, and this function
-/// never changes it. `needed`, if not NULL, always gets the size of the text in bytes with its NUL; (NULL, 0) asks for that
+/// never changes it. `needed`, if not NULL, always gets the size of the text in bytes with its NUL (not inside a log callback); (NULL, 0) asks for that
 /// alone. A buffer that is too short gets NUL-terminated text cut at a character.
 ///
 /// Errors: NULL_ARGUMENT (buffer NULL with capacity above 0), BUFFER_TOO_SMALL, BUSY (inside a log callback).

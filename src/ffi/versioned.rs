@@ -35,6 +35,22 @@ versioned! {
     zb_context_stats: size_of::<super::layout::zb_context_stats>();
 }
 
+/// No version of a struct will ever be larger: a size beyond it is a field that nobody set.
+const MOST_BYTES: usize = 4096;
+
+fn check_size<T: Versioned>(given: usize) -> Result<()> {
+    if !(T::FIRST_SIZE..=MOST_BYTES).contains(&given) {
+        return fail!(
+            InvalidArgument,
+            "struct_size of a {} is {given}, which cannot be: set it to sizeof({}) ({} here), best by its _INIT macro",
+            T::NAME,
+            T::NAME,
+            size_of::<T>()
+        );
+    }
+    Ok(())
+}
+
 /// The all-zero value.
 pub fn zeroed<T: Versioned>() -> T {
     // SAFETY: every bit pattern is a value, says the trait.
@@ -51,15 +67,7 @@ pub unsafe fn read<T: Versioned>(pointer: *const T) -> Result<Option<T>> {
     }
     // SAFETY: the caller's promise; the struct may be of an older and shorter version, so only its size is read.
     let given = unsafe { pointer.cast::<u32>().read_unaligned() } as usize;
-    if given < T::FIRST_SIZE {
-        return fail!(
-            InvalidArgument,
-            "{}.struct_size is {given}, less than {}: set it to sizeof({}), best by its _INIT macro",
-            T::NAME,
-            T::FIRST_SIZE,
-            T::NAME
-        );
-    }
+    check_size::<T>(given)?;
     let mut value = zeroed::<T>();
     let known = given.min(size_of::<T>());
     // SAFETY: `known` bytes are readable by the caller's word and writable in `value`.
@@ -86,15 +94,7 @@ pub unsafe fn check_out<T: Versioned>(pointer: *const T, name: &str) -> Result<(
     }
     // SAFETY: the caller's promise.
     let given = unsafe { pointer.cast::<u32>().read_unaligned() } as usize;
-    if given < T::FIRST_SIZE {
-        return fail!(
-            InvalidArgument,
-            "{name}->struct_size is {given}, less than {}: set it to sizeof({}) before the call",
-            T::FIRST_SIZE,
-            T::NAME
-        );
-    }
-    Ok(())
+    check_size::<T>(given)
 }
 
 /// Writes an output struct that passed [`check_out`]: what fits, the rest of the caller's zeroed, its size kept.
@@ -123,13 +123,11 @@ pub unsafe fn init<T: Versioned>(pointer: *mut T, size: usize) -> Result<()> {
     if pointer.is_null() {
         return fail!(NullArgument, "the {} to initialise is NULL", T::NAME);
     }
-    let Some(stored) = u32::try_from(size).ok().filter(|_| size >= T::FIRST_SIZE) else {
-        return fail!(InvalidArgument, "size {size} for {}: give sizeof of it ({} here)", T::NAME, size_of::<T>());
-    };
+    check_size::<T>(size)?;
     // SAFETY: the caller's promise.
     unsafe {
         std::ptr::write_bytes(pointer.cast::<u8>(), 0, size);
-        pointer.cast::<u32>().write_unaligned(stored);
+        pointer.cast::<u32>().write_unaligned(size as u32);
     }
     Ok(())
 }
@@ -166,6 +164,20 @@ mod tests {
         // SAFETY: more than the 8 bytes are there.
         let error = unsafe { read(&raw const short) }.err();
         assert_eq!(error.map(|error| error.status), Some(Status::InvalidArgument));
+    }
+
+    #[test]
+    fn a_size_that_nobody_set_is_refused() {
+        for size in [0, 8, 4097, u32::MAX] {
+            let wrong = zb_infer_options { struct_size: size, flags: 0, deadline_ns: 0 };
+            // SAFETY: the size is all that is looked at.
+            let read = unsafe { read(&raw const wrong) }.err();
+            // SAFETY: as above.
+            let out = unsafe { check_out(&raw const wrong, "wrong") }.err();
+            for error in [read, out] {
+                assert_eq!(error.map(|error| error.status), Some(Status::InvalidArgument), "{size}");
+            }
+        }
     }
 
     #[test]

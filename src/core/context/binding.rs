@@ -65,7 +65,7 @@ impl Context {
         let wanted = self.pattern(slot);
         if !desc.dims.matches(&wanted) {
             let advice = if desc.dims.matches(&info.desc.dims) {
-                "call zb_context_resize_input with the new shape first"
+                "bind or lend memory of the shape that was asked for, or call zb_context_resize_input with this one"
             } else if wanted.is_known() {
                 "the shape is fixed by the model"
             } else {
@@ -121,7 +121,7 @@ impl Context {
         }
         fail!(
             BufferTooSmall,
-            "{} of {} bytes ends {} bytes before the end of a page and its capacity is {}, but {} may read {slack} bytes past an input: give a capacity of at least {needed}, or allow copies",
+            "{} of {} bytes ends {} bytes before the end of a page and its capacity is {}, but {} may read {slack} bytes past an input: the bytes behind it must really be there (capacity at least {needed}): over-allocate, use zb_tensor_alloc_for, or allow copies",
             self.model.label(slot),
             range.size(),
             bytes_left_in_page(range),

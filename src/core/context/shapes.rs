@@ -42,7 +42,7 @@ impl Context {
             let declared = info.desc.dims;
             return fail!(
                 ShapeMismatch,
-                "{} is declared {declared}, so {dims} is not one of its shapes: only dimensions of -1 may change",
+                "{} is declared {declared}, so {dims} is not one of its shapes: only dimensions of -1 may change, and the rank stays",
                 label()
             );
         }

@@ -31,7 +31,7 @@ static inline zb_loan zb_loan_input(zb_slot slot, const void *data, size_t size,
 {
     zb_loan loan;
     loan.slot = slot;
-    loan.flags = 0;
+    loan.flags = ZB_LOAN_INPUT;
     /* an input is never written, so dropping const is right, and done where no compiler warns */
 #ifdef __cplusplus
     loan.data = const_cast<void *>(data);
@@ -56,7 +56,7 @@ static inline zb_loan zb_loan_output(zb_slot slot, void *data, size_t size, cons
 {
     zb_loan loan;
     loan.slot = slot;
-    loan.flags = 0;
+    loan.flags = ZB_LOAN_OUTPUT;
     loan.data = data;
     loan.size = size;
     loan.capacity = 0;

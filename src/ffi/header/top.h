@@ -1,14 +1,14 @@
 /*
  * zerobind: TFLite and ONNX models on memory that you already own, without copies.
  *
- * A whole program (error handling cut short; every call returns a zb_status):
+ * C99 or later, C++11 or later. A whole program (C11; error handling cut short; every call returns a zb_status):
  *
  *     #include <stdio.h>
  *     #include <zerobind.h>
  *
  *     int main(void)
  *     {
- *         static _Alignas(64) float x[4] = {1, 2, 3, 4}, y[4] = {10, 20, 30, 40}, z[4];
+ *         static _Alignas(64) float x[16] = {1, 2, 3, 4}, y[16] = {10, 20, 30, 40}, z[16]; // 4 used, 64 bytes each
  *         char text[512];
  *         zb_model *model = NULL;
  *         zb_context *context = NULL;
@@ -18,9 +18,9 @@
  *             return 1;
  *         }
  *         zb_loan loans[3];
- *         loans[0] = zb_loan_input(ZB_INPUT(0), x, sizeof x, 0, NULL);
- *         loans[1] = zb_loan_input(ZB_INPUT(1), y, sizeof y, 0, NULL);
- *         loans[2] = zb_loan_output(ZB_OUTPUT(0), z, sizeof z, NULL);
+ *         loans[0] = zb_loan_input(ZB_INPUT(0), x, 16, sizeof x, NULL); // 16 bytes of tensor, 64 readable
+ *         loans[1] = zb_loan_input(ZB_INPUT(1), y, 16, sizeof y, NULL);
+ *         loans[2] = zb_loan_output(ZB_OUTPUT(0), z, 16, NULL);
  *         if (zb_infer_with(context, loans, 3, NULL) != ZB_OK) {
  *             zb_last_error(text, sizeof text, NULL);
  *             fprintf(stderr, "%s\n", text);
@@ -44,6 +44,12 @@
  * - Memory given to a tensor or a model stays until its release callback is called (exactly once), or without a callback,
  *   until the handle is destroyed and nothing is bound to it. Memory lent by zb_infer_with is borrowed for that call alone.
  * - Results are written through pointers only when the call succeeds (`needed` of text getters always).
+ * - Memory for a slot: 64-byte aligned suits every engine. An input that ends within 16 bytes of the end of a page (a mapped
+ *   file, a page-aligned frame) needs readable bytes behind it on TFLite; see zb_requirements.slack, or let
+ *   zb_tensor_alloc_for allocate.
+ * - The shape of an input with open dimensions (-1) is the last one asked for by zb_context_resize_input or by a loan, else
+ *   that of the tensor bound to it, else the one that the model starts with: TFLite models have one, ONNX models have none,
+ *   and then planning is ZB_ERROR_SHAPE_MISMATCH until a shape is given.
  * - A copy is never silent. Where one would be needed the call fails and says why, or, if the context allows copies, the
  *   binding report says what was copied.
  * - Any function may be called from any thread. A context runs on one thread at a time: while it runs, every other call on
