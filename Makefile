@@ -7,9 +7,10 @@ SHELL := /usr/bin/env bash
 # cargo and ninja would take make's job server from it, which only lines that call make may use
 unexport MAKEFLAGS MFLAGS
 
+# relative where a command is built, since the folder's name may have spaces
 ROOT := $(CURDIR)
 DEPS := $(ROOT)/.deps
-TOOLS := $(DEPS)/venv/bin
+TOOLS := .deps/venv/bin
 CMAKE := $(TOOLS)/cmake
 CTEST := $(TOOLS)/ctest
 SHARED_SUFFIX := $(if $(filter Darwin,$(shell uname -s)),dylib,so)
@@ -23,7 +24,7 @@ export ORT_DISABLE_TELEMETRY := 1
 export ZB_TEST_MODELS ?= $(DEPS)/models
 export ZB_TEST_REFERENCE ?= $(DEPS)/reference
 
-CONFIGURE := $(CMAKE) -S $(ROOT) -G Ninja -DCMAKE_MAKE_PROGRAM=$(TOOLS)/ninja --log-level=WARNING
+CONFIGURE := $(CMAKE) -S . -G Ninja "-DCMAKE_MAKE_PROGRAM=$(ROOT)/$(TOOLS)/ninja" --log-level=WARNING
 RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 
 .PHONY: help setup build demo test header fmt-check clippy rust-test model-check c-test c-test-default c-test-clang \
@@ -48,7 +49,7 @@ demo: build configure
 	$(CMAKE) --build build --target transcribe
 	build/examples/transcribe --audio .deps/audio/recording.f32 --models .deps/models
 
-test: setup fmt-check clippy rust-test model-check c-test memcheck
+test: setup fmt-check clippy rust-test model-check c-test sanitize memcheck
 
 header:
 	UPDATE_HEADER=1 cargo test --locked --test header
@@ -70,7 +71,9 @@ model-check:
 
 c-test: c-test-default c-test-clang
 
+# A build folder remembers where it was made; in a clone that was moved it has to be made anew.
 configure: setup
+	@grep -qsxF 'CMAKE_HOME_DIRECTORY:INTERNAL=$(ROOT)' build/CMakeCache.txt || rm -rf build
 	@$(CONFIGURE) -B build
 
 c-test-default: configure
@@ -92,9 +95,9 @@ memcheck: configure
 		$(CMAKE) --build build; \
 		$(RUN_TESTS) --test-dir build --label-regex memcheck
 
-# The library and the tests on the mock engine, built for the thread and the address sanitizer (needs clang). Minutes.
+# The library and the tests on the mock engine, built for the thread and the address sanitizer.
 sanitize:
-	bash c-tests/sanitize.sh
+	@$(call require,clang); bash c-tests/sanitize.sh
 
 clean:
 	rm -rf build target

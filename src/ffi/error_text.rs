@@ -74,6 +74,16 @@ mod tests {
     }
 
     #[test]
+    fn a_text_for_c_has_no_nul_inside() {
+        keep("tensor 'no\0such' is missing");
+        let mut buffer = [0x55u8; 64];
+        let mut needed = 0;
+        // SAFETY: the buffer has as many bytes as said.
+        unsafe { copy_last(buffer.as_mut_ptr().cast(), buffer.len(), &mut needed) }.unwrap();
+        assert_eq!(buffer[..needed].iter().position(|byte| *byte == 0), Some(needed - 1));
+    }
+
+    #[test]
     fn whole_cut_and_queried() {
         assert_eq!(copy("abc", 4), (None, b"abc\0".to_vec(), 4));
         assert_eq!(copy("abc", 3), (Some(Status::BufferTooSmall), b"ab\0".to_vec(), 4));
