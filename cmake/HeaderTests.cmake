@@ -58,3 +58,13 @@ function(zerobind_add_library_test)
     COMMAND sh "${CMAKE_CURRENT_SOURCE_DIR}/check_library.sh" "${CMAKE_BINARY_DIR}/lib/zerobind/${soname}"
             "${CMAKE_CURRENT_SOURCE_DIR}/symbols.txt" "${PROJECT_SOURCE_DIR}/include/zerobind.h" "${soname}")
 endfunction()
+
+# The program at the top of the header is the first that anybody tries.
+function(zerobind_add_header_example_test)
+  cargo_library_names(file_name soname)
+  add_test(NAME header.example
+    COMMAND sh "${CMAKE_CURRENT_SOURCE_DIR}/check_header_example.sh" "${CMAKE_C_COMPILER}"
+            "${PROJECT_SOURCE_DIR}/include/zerobind.h" "${CMAKE_BINARY_DIR}/lib/zerobind/${soname}"
+            "${ZEROBIND_DEPS}/models" "${CMAKE_CURRENT_BINARY_DIR}/header_example")
+  set_tests_properties(header.example PROPERTIES ENVIRONMENT "${ZEROBIND_TEST_ENVIRONMENT}")
+endfunction()
