@@ -6,9 +6,6 @@
 
 #include "basic_pitch.h"
 
-/* The thresholds that the network's authors suggest. */
-static const float ONSET_THRESHOLD = 0.5f;
-static const float SOUNDING_THRESHOLD = 0.3f;
 enum {
     SHORTEST_NOTE = 11, /* frames: 0.13 s */
     LONGEST_GAP = 11    /* frames below the threshold that do not end a note yet */

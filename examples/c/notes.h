@@ -4,6 +4,10 @@
 
 #include <stddef.h>
 
+/* The thresholds that the network's authors suggest: for a note to begin, and to sound. */
+#define ONSET_THRESHOLD 0.5f
+#define SOUNDING_THRESHOLD 0.3f
+
 struct note {
     int pitch;       /* a MIDI note number: 69 is A4, 440 Hz */
     size_t start;    /* frame of the recording */

@@ -60,6 +60,7 @@ struct transcription {
     float *output[PORTS]; /* [windows][frames][pitches or contours]; none for AUDIO */
     double first_ms;
     double median_ms;
+    double total_ms;
     zb_binding_report report[PORTS]; /* of the last window */
     zb_context_stats stats;
     struct note_list notes;
@@ -167,6 +168,7 @@ static int run_windows(zb_context *context, const zb_slot slot[PORTS], const str
             return fail("run a window");
         }
         ms[k] = now_in_ms() - start;
+        result->total_ms += ms[k];
         if (check_reports(context, loan, result->report) != 0) {
             return -1;
         }
@@ -271,16 +273,17 @@ static int transcribe(const char *path, const struct recording *recording, struc
 
 /* ---- telling ---- */
 
-static void print_speed(const struct transcription results[MODELS], const int done[MODELS])
+static void print_speed(const struct transcription results[MODELS], const int done[MODELS], double length_s)
 {
-    printf("  %-21s %7s %15s %14s %20s\n", "engine", "windows", "ms per window", "in the first", "speed");
+    printf("  %-20s %7s %10s %13s\n", "", "", "ms, median", "with planning");
+    printf("  %-20s %7s %10s %13s %18s\n", "engine", "windows", "window", "first window", "over all");
     for (int i = 0; i < MODELS; i++) {
         const struct transcription *result = &results[i];
         if (done[i]) {
-            printf("  %-21s %7zu %15.1f %14.1f %10.0f x real time\n", result->engine, result->windows, result->median_ms,
-                   result->first_ms, seconds(HOP_FRAMES) * 1000 / result->median_ms);
+            printf("  %-20s %7zu %10.1f %13.1f %6.0f x real time\n", result->engine, result->windows, result->median_ms,
+                   result->first_ms, length_s * 1000 / result->total_ms);
         } else {
-            printf("  %-21s not run, see the message\n", MODEL[i]);
+            printf("  %-20s not run, see the message\n", MODEL[i]);
         }
     }
 }
@@ -306,7 +309,7 @@ static double largest_difference(const struct transcription *a, const struct tra
 static int compare(const struct transcription *a, const struct transcription *b, size_t frames)
 {
     int status = 0;
-    printf("\nDo the engines agree?\n\n  largest difference of any value:");
+    printf("\nDo the engines agree?\n\n  largest difference:");
     for (int port = ONSET; port < PORTS; port++) {
         double difference = largest_difference(a, b, port, frames);
         printf(" %s %.7f%s", PORT[port].label, difference, port + 1 < PORTS ? "," : "\n");
@@ -343,15 +346,15 @@ static void print_reports(const struct transcription *result)
     printf("\n  %s\n", result->engine);
     for (int port = 0; port < PORTS; port++) {
         const zb_binding_report *report = &result->report[port];
-        printf("    %-8s %-7s %16p %16p %8llu   ", PORT[port].label, path_name(report->path), report->host_address,
+        printf("    %-7s %-6s %14p %14p %6llu  ", PORT[port].label, path_name(report->path), report->host_address,
                report->engine_address, (unsigned long long)report->bytes_copied);
         if (port == AUDIO) {
-            printf("the file, from sample %lld\n", (long long)(last * HOP) - LEAD);
+            printf("file, sample %lld\n", (long long)(last * HOP) - LEAD);
         } else {
-            printf("our array %s[%zu]\n", PORT[port].label, last);
+            printf("array %s[%zu]\n", PORT[port].label, last);
         }
     }
-    printf("    in all: %llu runs, %llu bytes copied, %llu blocks of memory allocated by zerobind\n",
+    printf("    in all: %llu runs, %llu bytes copied, %llu blocks allocated by zerobind\n",
            (unsigned long long)result->stats.runs, (unsigned long long)result->stats.bytes_copied,
            (unsigned long long)result->stats.allocations);
 }
@@ -359,23 +362,26 @@ static void print_reports(const struct transcription *result)
 static void print_proof(const struct transcription results[MODELS], const int done[MODELS])
 {
     printf("\nWhere the engine worked, in the last window\n\n");
-    printf("    %-8s %-7s %16s %16s %8s   %s\n", "tensor", "path", "our address", "the engine's", "copied", "that is");
+    printf("    %-7s %-6s %14s %14s %6s  %s\n", "tensor", "path", "our address", "the engine's", "copied", "that is");
     for (int i = 0; i < MODELS; i++) {
         if (done[i]) {
             print_reports(&results[i]);
         }
     }
-    printf("\n  In every window the addresses were the same: the engine read the sound in the file's own pages,\n"
-           "  mapped read-only, and wrote its answers once, into the arrays that the roll is drawn from.\n");
+    printf("\n  In every window the addresses were the same: the engine read the sound in the\n"
+           "  file's own pages, mapped read-only, and wrote its answers once, into the\n"
+           "  arrays that the roll below is drawn from.\n");
 }
 
 static void print_introduction(const char *path, const struct recording *recording)
 {
-    printf("zerobind %s: which notes are in this recording? One network, two engines, no copies.\n\n",
+    printf("zerobind %s runs TFLite and ONNX models on memory that you already own,\n"
+           "without copying it. Here one network, on both engines, finds the notes in a\n"
+           "recording.\n\n",
            zb_version_string());
     printf("  %s: %.1f s of sound, mapped into memory.\n", path, (double)recording->count / SAMPLE_RATE);
-    printf("  Windows of %.1f s are lent to the engine where they lie in the file; it writes its answers\n"
-           "  where they are to stay.\n\n",
+    printf("  Windows of %.1f s are lent to the engine where they lie in the file; it writes\n"
+           "  its answers where they are to stay. (A line INFO below is TFLite's own.)\n\n",
            (double)WINDOW / SAMPLE_RATE);
     fflush(stdout); /* an engine may have a word to say on stderr */
 }
@@ -408,14 +414,17 @@ static int print_results(const struct recording *recording, const struct transcr
     size_t frames = frames_in(recording->count);
     const struct transcription *first = done[0] ? &results[0] : &results[1];
 
-    print_speed(results, done);
+    print_speed(results, done, (double)recording->count / SAMPLE_RATE);
+    print_proof(results, done);
     printf("\nThe notes, as heard on %s\n\n", first->engine);
     roll_print(&first->notes, frames, terminal_detect());
+    printf(" \"sure\": how sure the network is of the note, on average. A note begins where\n"
+           " the onset reaches %.1f, and sounds while the note output reaches %.1f.\n\n",
+           (double)ONSET_THRESHOLD, (double)SOUNDING_THRESHOLD);
     notes_print(&first->notes);
     if (done[0] && done[1]) {
         status = compare(&results[0], &results[1], frames);
     }
-    print_proof(results, done);
     return status;
 }
 
