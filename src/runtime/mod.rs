@@ -165,8 +165,8 @@ pub trait EngineContext: Send {
     /// Runs on the calling thread. All inputs are attached (twins excepted). Never writes an input.
     fn run(&mut self) -> Result<()>;
 
-    /// The value of an output after a successful run: what is attached, or the engine's memory, good until the next call
-    /// that is not `engine_address`.
+    /// The value of an output after a successful run: what is attached, or the engine's memory. Good until the next `plan`,
+    /// `attach` or `run`, or the `detach` of that slot; other slots may be detached meanwhile.
     fn output(&mut self, slot: Slot) -> Result<OutputView>;
 
     /// The address that the engine itself gives for the tensor of a slot; null where there is none.

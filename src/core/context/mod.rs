@@ -56,6 +56,8 @@ pub struct ContextOptions {
 pub struct Context {
     // dropped first: it may hold addresses of what follows
     engine: Box<dyn EngineContext>,
+    // and the count before the tensors, whose release may look at it
+    _counted: Counted,
     facts: Facts,
     copy_policy: CopyPolicy,
     profile: bool,
@@ -87,7 +89,6 @@ pub struct Context {
     has_run: bool,
     stats: Stats,
     model: Arc<Model>,
-    _counted: Counted,
 }
 
 /// A slot: what the host wants there and what the engine has.
