@@ -17,7 +17,7 @@ int main(int argc, char **argv) /* add4.onnx or add4.tflite: z = x + y, four flo
 {
     void *memory; /* our own, at a multiple of 64 bytes (16 floats) as engines ask */
     if (argc != 2 || posix_memalign(&memory, 64, 4 * 64) != 0) {
-        fprintf(stderr, "usage: add add4.onnx|add4.tflite\n");
+        fputs(argc == 2 ? "out of memory\n" : "usage: add add4.onnx|add4.tflite\n", stderr);
         return EXIT_FAILURE;
     }
     float *x = memory, *z = x + 16, *y[2] = {x + 32, x + 48};

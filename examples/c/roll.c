@@ -12,8 +12,10 @@
 #include "notes.h"
 
 enum {
-    COLUMNS = 70, /* with the names of the keys less than the 80 of a terminal */
-    COLUMN = 9,   /* frames: 0.10 s */
+    MARGIN_LEFT = 8, /* for the names of the keys */
+    COLUMNS = 70,
+    WIDTH = 79, /* of everything here: one less than a terminal has, since some wrap a full line */
+    COLUMN = 9, /* frames: 0.10 s */
     LINE = COLUMNS * COLUMN,
     MOST_LINES = 4,
     LISTED_NOTES = 36
@@ -84,7 +86,7 @@ static void print_key(const struct note_list *notes, int pitch, size_t first_col
     }
     char name[8];
     note_name(pitch, name, sizeof name);
-    printf("  %4s %s", name, terminal.utf8 ? "│" : "|");
+    printf("%*s %s", MARGIN_LEFT - 2, name, terminal.utf8 ? "│" : "|");
     while (columns > 0 && cells[columns - 1] == EMPTY) {
         columns--; /* no blanks at the end of a line */
     }
@@ -94,24 +96,35 @@ static void print_key(const struct note_list *notes, int pitch, size_t first_col
     putchar('\n');
 }
 
+/* The seconds, each below its mark; one that would not fit into the width is left out. */
+static void print_time_labels(size_t first_column, size_t columns)
+{
+    size_t at = 0; /* characters so far; a blank is written only before a label, so that no line ends with one */
+    for (size_t i = 0; i < columns; i++) {
+        char label[32];
+        size_t second;
+        if (!second_in(first_column + i, &second)) {
+            continue;
+        }
+        snprintf(label, sizeof label, "%zu s", second);
+        size_t place = MARGIN_LEFT + i;
+        if (place + strlen(label) <= WIDTH) {
+            printf("%*s%s", (int)(place - at), "", label);
+            at = place + strlen(label); /* there are about ten columns to a second, so labels do not meet */
+        }
+    }
+    putchar('\n');
+}
+
 static void print_time_axis(size_t first_column, size_t columns, struct terminal terminal)
 {
-    printf("       %s", terminal.utf8 ? "└" : "+");
+    printf("%*s%s", MARGIN_LEFT - 1, "", terminal.utf8 ? "└" : "+");
     for (size_t i = 0; i < columns; i++) {
         int second = is_second(first_column + i);
         fputs(terminal.utf8 ? (second ? "┴" : "─") : (second ? "+" : "-"), stdout);
     }
-    printf("\n        ");
-    for (size_t i = 0; i < columns; i++) {
-        size_t second;
-        if (second_in(first_column + i, &second)) {
-            /* the label takes the columns behind it too; there are more than ten to a second */
-            i += (size_t)printf("%zu s", second) - 1;
-        } else {
-            putchar(' ');
-        }
-    }
     putchar('\n');
+    print_time_labels(first_column, columns);
 }
 
 void roll_print(const struct note_list *notes, size_t frames, struct terminal terminal)
@@ -146,7 +159,17 @@ static void print_note(const struct note *note)
 {
     char name[8];
     note_name(note->pitch, name, sizeof name);
-    printf("%-4s %5.2f s %5.2f s %4.2f", name, seconds(note->start), seconds(note->length), note->strength);
+    /* a name has at most three characters, so the start has room up to 999.99 s */
+    printf("%-4s%6.2f s %5.2f s %4.2f", name, seconds(note->start), seconds(note->length), note->strength);
+}
+
+/* Without the thresholds, averages of 0.3 to 0.6 look like failure; and dips can take one below its threshold. */
+static void print_scale(void)
+{
+    printf("  A note begins where the onset output (0 to 1) reaches %.1f, and lasts while\n"
+           "  the note output reaches %.1f, short dips aside. \"sure\" is the average of the\n"
+           "  note output from start to end, dips included.\n\n",
+           (double)ONSET_THRESHOLD, (double)SOUNDING_THRESHOLD);
 }
 
 /* In three columns, each read from top to bottom. */
@@ -154,6 +177,10 @@ void notes_print(const struct note_list *notes)
 {
     size_t listed = notes->count < LISTED_NOTES ? notes->count : LISTED_NOTES;
     size_t rows = (listed + 2) / 3;
+    if (listed == 0) {
+        return;
+    }
+    print_scale();
     for (size_t i = 0; i < listed; i += rows) {
         printf(" %-4s %7s %7s %4s", "note", "start", "length", "sure");
     }

@@ -275,12 +275,13 @@ static int transcribe(const char *path, const struct recording *recording, struc
 
 static void print_speed(const struct transcription results[MODELS], const int done[MODELS], double length_s)
 {
-    printf("  %-20s %7s %10s %13s\n", "", "", "ms, median", "with planning");
-    printf("  %-20s %7s %10s %13s %18s\n", "engine", "windows", "window", "first window", "over all");
+    /* the speed is that of the whole recording, the slow first window included */
+    printf("\n  %-20s %7s %12s %17s %16s\n", "", "", "ms a window,", "ms, first window,", "speed over");
+    printf("  %-20s %7s %12s %17s %16s\n", "engine", "windows", "median", "planning included", "all windows");
     for (int i = 0; i < MODELS; i++) {
         const struct transcription *result = &results[i];
         if (done[i]) {
-            printf("  %-20s %7zu %10.1f %13.1f %6.0f x real time\n", result->engine, result->windows, result->median_ms,
+            printf("  %-20s %7zu %12.1f %17.1f %4.0f x real time\n", result->engine, result->windows, result->median_ms,
                    result->first_ms, length_s * 1000 / result->total_ms);
         } else {
             printf("  %-20s not run, see the message\n", MODEL[i]);
@@ -381,9 +382,10 @@ static void print_introduction(const char *path, const struct recording *recordi
            zb_version_string());
     printf("  %s: %.1f s of sound, mapped into memory.\n", path, (double)recording->count / SAMPLE_RATE);
     printf("  Windows of %.1f s are lent to the engine where they lie in the file; it writes\n"
-           "  its answers where they are to stay. (A line INFO below is TFLite's own.)\n\n",
+           "  its answers where they are to stay.\n\n"
+           "  (An INFO line below is TFLite's own, on stderr.)\n",
            (double)WINDOW / SAMPLE_RATE);
-    fflush(stdout); /* an engine may have a word to say on stderr */
+    fflush(stdout); /* before the engine writes that line */
 }
 
 /* ---- the story ---- */
@@ -418,9 +420,6 @@ static int print_results(const struct recording *recording, const struct transcr
     print_proof(results, done);
     printf("\nThe notes, as heard on %s\n\n", first->engine);
     roll_print(&first->notes, frames, terminal_detect());
-    printf(" \"sure\": how sure the network is of the note, on average. A note begins where\n"
-           " the onset reaches %.1f, and sounds while the note output reaches %.1f.\n\n",
-           (double)ONSET_THRESHOLD, (double)SOUNDING_THRESHOLD);
     notes_print(&first->notes);
     if (done[0] && done[1]) {
         status = compare(&results[0], &results[1], frames);
