@@ -486,6 +486,13 @@ zb_tensor *zt_wrap(const zb_tensor_desc *desc, const zt_buffer *buffer)
     return tensor;
 }
 
+void zt_bind(zb_context *context, zb_slot slot, zb_tensor_desc desc, const zt_buffer *buffer)
+{
+    zb_tensor *tensor = zt_wrap(&desc, buffer);
+    REQUIRE_OK(zb_tensor_bind(tensor, context, slot));
+    zb_tensor_destroy(tensor);
+}
+
 zb_loan zt_lend_input(uint32_t index, const zt_buffer *buffer)
 {
     return zb_loan_input(ZB_INPUT(index), buffer->data, buffer->size, buffer->capacity, NULL);

@@ -164,6 +164,8 @@ size_t zt_page_size(void);
 
 /* zb_tensor_wrap of the whole buffer, without a release. */
 zb_tensor *zt_wrap(const zb_tensor_desc *desc, const zt_buffer *buffer);
+/* Binds such a tensor and destroys its handle: from here on only the binding holds the memory. */
+void zt_bind(zb_context *context, zb_slot slot, zb_tensor_desc desc, const zt_buffer *buffer);
 /* Loans of the whole buffer, as the slot is. */
 zb_loan zt_lend_input(uint32_t index, const zt_buffer *buffer);
 zb_loan zt_lend_output(uint32_t index, const zt_buffer *buffer);

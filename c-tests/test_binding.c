@@ -9,14 +9,6 @@ static void bind(zb_tensor *tensor, zb_context *context, zb_slot slot)
     REQUIRE_OK(zb_tensor_bind(tensor, context, slot));
 }
 
-/* Wraps, binds, and destroys the handle: from here on only the binding holds the memory. */
-static void bind_buffer(zb_context *context, zb_slot slot, const zb_tensor_desc *desc, const zt_buffer *buffer)
-{
-    zb_tensor *tensor = zt_wrap(desc, buffer);
-    bind(tensor, context, slot);
-    zb_tensor_destroy(tensor);
-}
-
 static void check_direct(zb_context *context, zb_slot slot, const void *address)
 {
     zb_binding_report report = ZB_BINDING_REPORT_INIT;
@@ -34,9 +26,9 @@ static void a_binding_lasts(void)
     zb_context *context = zt_context(model);
     zb_tensor_desc desc = F32(8);
     zt_buffer x = zt_buffer_new(BYTES), a = zt_buffer_new(BYTES), b = zt_buffer_new(BYTES);
-    bind_buffer(context, ZB_INPUT(0), &desc, &x);
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &a);
-    bind_buffer(context, ZB_OUTPUT(1), &desc, &b);
+    zt_bind(context, ZB_INPUT(0), desc, &x);
+    zt_bind(context, ZB_OUTPUT(0), desc, &a);
+    zt_bind(context, ZB_OUTPUT(1), desc, &b);
     for (int run = 0; run < 100; run++) {
         /* only the bytes change, and every run sees them */
         zt_fill_floats(&x, (float)run, 1);
@@ -72,8 +64,8 @@ static void rebinding_moves_to_new_addresses(void)
     for (int round = 0; round < rounds; round++) {
         zt_buffer x = zt_buffer_new(BYTES), y = zt_buffer_new(BYTES);
         zt_fill_floats(&x, (float)round, 0.5f);
-        bind_buffer(context, ZB_INPUT(0), &desc, &x);
-        bind_buffer(context, ZB_OUTPUT(0), &desc, &y);
+        zt_bind(context, ZB_INPUT(0), desc, &x);
+        zt_bind(context, ZB_OUTPUT(0), desc, &y);
         /* what was bound before is not looked at again */
         FREE_BUFFER(&old_x);
         FREE_BUFFER(&old_y);
@@ -128,7 +120,7 @@ static void seven_temporaries_at_recycled_addresses(void)
     zb_tensor_desc desc = F32(8);
     zt_buffer y = zt_buffer_new(BYTES);
     int released = 0, recycled = 0, rounds = zt_rounds(400, 60);
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &y);
+    zt_bind(context, ZB_OUTPUT(0), desc, &y);
     for (int round = 0; round < rounds; round++) {
         float expected = 0;
         for (uint32_t i = 0; i < 7; i++) {
@@ -170,9 +162,9 @@ static void an_unbound_input_stops_the_run(void)
     zb_tensor_desc desc = F32(4);
     zt_buffer x = zt_buffer_new(16), z = zt_buffer_new(16);
     zt_fill_floats(&x, 1, 1);
-    bind_buffer(context, ZB_INPUT(0), &desc, &x);
-    bind_buffer(context, ZB_INPUT(1), &desc, &x);
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &z);
+    zt_bind(context, ZB_INPUT(0), desc, &x);
+    zt_bind(context, ZB_INPUT(1), desc, &x);
+    zt_bind(context, ZB_OUTPUT(0), desc, &z);
     REQUIRE_OK(zb_infer(context, NULL));
     REQUIRE_OK(zb_context_unbind(context, ZB_INPUT(1)));
     REQUIRE_OK(zb_context_unbind(context, ZB_INPUT(1)));
@@ -180,7 +172,7 @@ static void an_unbound_input_stops_the_run(void)
     CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_UNBOUND);
     CHECK_ERROR_SAYS("y");
     CHECK(zt_is_untouched(&z));
-    bind_buffer(context, ZB_INPUT(1), &desc, &x);
+    zt_bind(context, ZB_INPUT(1), desc, &x);
     REQUIRE_OK(zb_infer(context, NULL));
     const float twice[4] = {2, 4, 6, 8};
     CHECK_FLOATS(zt_floats(&z), twice, 4, 0);
@@ -200,9 +192,9 @@ static void an_unbound_output_is_left_alone(void)
     const void *view = NULL;
     size_t size = 0;
     zt_fill_floats(&x, 1, 1);
-    bind_buffer(context, ZB_INPUT(0), &desc, &x);
-    bind_buffer(context, ZB_INPUT(1), &desc, &x);
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &z);
+    zt_bind(context, ZB_INPUT(0), desc, &x);
+    zt_bind(context, ZB_INPUT(1), desc, &x);
+    zt_bind(context, ZB_OUTPUT(0), desc, &z);
     REQUIRE_OK(zb_infer(context, NULL));
     REQUIRE_OK(zb_context_unbind(context, ZB_OUTPUT(0)));
     memset(z.data, 0xCD, z.size);
@@ -215,7 +207,7 @@ static void an_unbound_output_is_left_alone(void)
     CHECK(view != (void *)z.data);
     CHECK_FLOATS((const float *)view, twice, 4, 0);
     /* and bound once more */
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &z);
+    zt_bind(context, ZB_OUTPUT(0), desc, &z);
     REQUIRE_OK(zb_infer(context, NULL));
     CHECK_FLOATS(zt_floats(&z), twice, 4, 0);
     check_direct(context, ZB_OUTPUT(0), z.data);
@@ -234,14 +226,14 @@ static void a_replaced_binding_lets_go(void)
     zt_releases releases = {0, NULL, 0};
     zb_tensor *tensor = NULL;
     zt_fill_floats(&x, 1, 1);
-    bind_buffer(context, ZB_INPUT(0), &desc, &x);
+    zt_bind(context, ZB_INPUT(0), desc, &x);
     REQUIRE_OK(zb_tensor_wrap(&desc, first.data, first.size, 0, zt_count_release, &releases, &tensor));
     bind(tensor, context, ZB_OUTPUT(0));
     zb_tensor_destroy(tensor);
     REQUIRE_OK(zb_infer(context, NULL));
     CHECK_EQ(zt_release_count(&releases), 0);
     memset(first.data, 0xCD, first.size);
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &second);
+    zt_bind(context, ZB_OUTPUT(0), desc, &second);
     CHECK_EQ(zt_release_count(&releases), 1);
     CHECK_ADDRESS(releases.data, first.data);
     CHECK_EQ(releases.size, BYTES);
@@ -265,7 +257,7 @@ static void rebinding_the_same_tensor_changes_nothing(void)
     zt_releases releases = {0, NULL, 0};
     zb_tensor *tensor = NULL;
     zt_fill_floats(&x, 1, 1);
-    bind_buffer(context, ZB_INPUT(0), &desc, &x);
+    zt_bind(context, ZB_INPUT(0), desc, &x);
     REQUIRE_OK(zb_tensor_wrap(&desc, a.data, a.size, 0, zt_count_release, &releases, &tensor));
     for (int i = 0; i < 5; i++) {
         bind(tensor, context, ZB_OUTPUT(0));
@@ -297,8 +289,8 @@ static void one_tensor_serves_two_contexts(void)
         bind(shared, two, ZB_INPUT(i));
     }
     zb_tensor_destroy(shared);
-    bind_buffer(one, ZB_OUTPUT(0), &desc, &a);
-    bind_buffer(two, ZB_OUTPUT(0), &desc, &y);
+    zt_bind(one, ZB_OUTPUT(0), desc, &a);
+    zt_bind(two, ZB_OUTPUT(0), desc, &y);
     REQUIRE_OK(zb_infer(one, NULL));
     REQUIRE_OK(zb_infer(two, NULL));
     for (unsigned i = 0; i < COUNT; i++) {
@@ -329,7 +321,7 @@ static void inputs_may_overlap(void)
     zb_tensor_desc desc = F32(256);
     zt_buffer ring = zt_buffer_new(2048), z = zt_buffer_new(1024);
     zt_fill_floats(&ring, 0, 1);
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &z);
+    zt_bind(context, ZB_OUTPUT(0), desc, &z);
     for (size_t hop = 0; hop <= 256; hop += 16) {
         zb_loan windows[2] = {
             zb_loan_input(ZB_INPUT(0), ring.data, 1024, ring.size, NULL),
@@ -388,7 +380,7 @@ static void every_run_after_a_change_uses_what_is_new(void)
     zb_tensor *inputs[3], *outputs[2];
     zt_fill_floats(&y, 0.5f, 0);
     zt_fill_floats(&lent, 77, 0);
-    bind_buffer(context, ZB_INPUT(1), &desc, &y);
+    zt_bind(context, ZB_INPUT(1), desc, &y);
     for (int i = 0; i < 3; i++) {
         x[i] = zt_buffer_new(16);
         inputs[i] = zt_wrap(&desc, &x[i]);
@@ -446,8 +438,8 @@ static void freed_memory_is_forgotten_by_later_runs(void)
     for (int turn = 0; turn < 6; turn++) {
         zt_buffer x = zt_buffer_of_pages(BYTES), a = zt_buffer_of_pages(BYTES);
         zt_fill_floats(&x, (float)turn, 1);
-        bind_buffer(context, ZB_INPUT(0), &desc, &x);
-        bind_buffer(context, ZB_OUTPUT(0), &desc, &a);
+        zt_bind(context, ZB_INPUT(0), desc, &x);
+        zt_bind(context, ZB_OUTPUT(0), desc, &a);
         for (int run = 0; run < 4; run++) {
             memset(a.data, 0, a.size);
             REQUIRE_OK(zb_infer(context, NULL));
@@ -501,7 +493,7 @@ static void a_larger_output_buffer_keeps_its_tail(void)
     zt_buffer x = zt_buffer_new(BYTES), a = zt_buffer_new(BYTES + 32);
     zb_tensor *tensor = NULL;
     zt_fill_floats(&x, 1, 1);
-    bind_buffer(context, ZB_INPUT(0), &desc, &x);
+    zt_bind(context, ZB_INPUT(0), desc, &x);
     /* the room behind an output is capacity, as it is for inputs */
     REQUIRE_OK(zb_tensor_wrap(&desc, a.data, BYTES, a.size, NULL, NULL, &tensor));
     bind(tensor, context, ZB_OUTPUT(0));

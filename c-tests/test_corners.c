@@ -5,13 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void bind_memory(zb_context *context, zb_slot slot, zb_tensor_desc desc, const zt_buffer *buffer)
-{
-    zb_tensor *tensor = zt_wrap(&desc, buffer);
-    REQUIRE_OK(zb_tensor_bind(tensor, context, slot));
-    zb_tensor_destroy(tensor);
-}
-
 static void check_doubled(const zt_buffer *x, const zt_buffer *y)
 {
     for (size_t i = 0; i < x->size / 4; i++) {
@@ -39,9 +32,9 @@ static void lend_over_a_pending_binding(int64_t planned, int64_t pending)
     zb_model *model = zt_open("batch");
     zb_context *context = zt_context(model);
     zt_buffer first = zt_buffer_new((size_t)planned * 16), second = zt_buffer_new((size_t)pending * 16);
-    bind_memory(context, ZB_INPUT(0), F32(planned, 4), &first);
+    zt_bind(context, ZB_INPUT(0), F32(planned, 4), &first);
     REQUIRE_OK(zb_infer(context, NULL));
-    bind_memory(context, ZB_INPUT(0), F32(pending, 4), &second);
+    zt_bind(context, ZB_INPUT(0), F32(pending, 4), &second);
     lend_and_check(context, F32(planned, 4), &first);
     /* the loan asked for its shape last, so the binding no longer fits */
     CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_SHAPE_MISMATCH);
@@ -79,9 +72,9 @@ static void copies_follow_the_shape(void)
     zb_model *model = zt_open("batch");
     zb_context *context = zt_copying_context(model);
     zt_buffer one = zt_buffer_at(16, 1), three = zt_buffer_at(48, 1);
-    bind_memory(context, ZB_INPUT(0), F32(1, 4), &one);
+    zt_bind(context, ZB_INPUT(0), F32(1, 4), &one);
     REQUIRE_OK(zb_infer(context, NULL));
-    bind_memory(context, ZB_INPUT(0), F32(3, 4), &three);
+    zt_bind(context, ZB_INPUT(0), F32(3, 4), &three);
     lend_and_check(context, F32(1, 4), &one);
     REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), (const int64_t[]){3, 4}, 2));
     REQUIRE_OK(zb_infer(context, NULL));
@@ -174,7 +167,7 @@ static void a_twin_of_memory_that_was_lent_has_no_value(void)
     zb_loan loan = zt_lend_output(0, &y);
     const void *data;
     zt_fill_floats(&x, 1, 0);
-    bind_memory(context, ZB_INPUT(0), F32(8), &x);
+    zt_bind(context, ZB_INPUT(0), F32(8), &x);
     REQUIRE_OK(zb_infer(context, NULL));
     CHECK_OK(zb_context_output_view(context, ZB_OUTPUT(1), &data, NULL, NULL));
     zt_fill_floats(&x, 10, 0);
@@ -195,9 +188,9 @@ static void a_twin_at_a_copied_address_is_reported_as_copied(void)
     zt_buffer x = zt_buffer_new(32), y = zt_buffer_at(32, 1);
     zb_binding_report report = ZB_BINDING_REPORT_INIT;
     zt_fill_floats(&x, 1, 1);
-    bind_memory(context, ZB_INPUT(0), F32(8), &x);
-    bind_memory(context, ZB_OUTPUT(0), F32(8), &y);
-    bind_memory(context, ZB_OUTPUT(1), F32(8), &y);
+    zt_bind(context, ZB_INPUT(0), F32(8), &x);
+    zt_bind(context, ZB_OUTPUT(0), F32(8), &y);
+    zt_bind(context, ZB_OUTPUT(1), F32(8), &y);
     REQUIRE_OK(zb_infer(context, NULL));
     CHECK_OK(zb_context_get_binding_report(context, ZB_OUTPUT(0), &report));
     CHECK_EQ(report.path, ZB_PATH_STAGED);

@@ -11,13 +11,6 @@ static void check_direct(zb_context *context, zb_slot slot, const void *address)
     CHECK_ADDRESS(report.engine_address, address);
 }
 
-static void bind_buffer(zb_context *context, zb_slot slot, const zb_tensor_desc *desc, const zt_buffer *buffer)
-{
-    zb_tensor *tensor = zt_wrap(desc, buffer);
-    REQUIRE_OK(zb_tensor_bind(tensor, context, slot));
-    zb_tensor_destroy(tensor);
-}
-
 /* --- a new address every call --- */
 
 static void a_new_address_every_call(void)
@@ -155,8 +148,8 @@ static void state_survives_a_mixture_of_loans_and_bindings(void)
     zt_buffer lent_x = zt_buffer_new(32), lent_y = zt_buffer_new(32);
     zt_fill_floats(&bound_x, 1, 0);
     zt_fill_floats(&lent_x, 100, 0);
-    bind_buffer(context, ZB_INPUT(0), &desc, &bound_x);
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &bound_y);
+    zt_bind(context, ZB_INPUT(0), desc, &bound_x);
+    zt_bind(context, ZB_OUTPUT(0), desc, &bound_y);
     zb_loan loans[2] = {zt_lend_input(0, &lent_x), zt_lend_output(0, &lent_y)};
     for (int round = 1; round <= 10; round++) {
         REQUIRE_OK(zb_infer(context, NULL));
@@ -185,8 +178,8 @@ static void other_slots_keep_their_bindings(void)
     zb_tensor_desc desc = F32(4);
     zt_buffer x = zt_buffer_new(16), y = zt_buffer_new(16), z = zt_buffer_new(16);
     zt_fill_floats(&x, 1, 1);
-    bind_buffer(context, ZB_INPUT(0), &desc, &x);
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &z);
+    zt_bind(context, ZB_INPUT(0), desc, &x);
+    zt_bind(context, ZB_OUTPUT(0), desc, &z);
     for (int round = 0; round < 10; round++) {
         zt_fill_floats(&y, (float)(10 * round), 0);
         zb_loan loan = zt_lend_input(1, &y);
@@ -218,9 +211,9 @@ static void a_loan_shadows_a_binding_for_one_call(void)
     zt_buffer lent_x = zt_buffer_new(32), lent_a = zt_buffer_new(32);
     zt_fill_floats(&x, 1, 0);
     zt_fill_floats(&lent_x, 50, 0);
-    bind_buffer(context, ZB_INPUT(0), &desc, &x);
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &a);
-    bind_buffer(context, ZB_OUTPUT(1), &desc, &b);
+    zt_bind(context, ZB_INPUT(0), desc, &x);
+    zt_bind(context, ZB_OUTPUT(0), desc, &a);
+    zt_bind(context, ZB_OUTPUT(1), desc, &b);
     zb_loan loans[2] = {zt_lend_input(0, &lent_x), zt_lend_output(0, &lent_a)};
     for (int round = 0; round < 3; round++) {
         memset(a.data, 0xCD, a.size);
@@ -252,8 +245,8 @@ static void lending_what_is_bound_is_no_overlap(void)
     zb_tensor_desc desc = F32(8);
     zt_buffer x = zt_buffer_new(32), a = zt_buffer_new(32), b = zt_buffer_new(32);
     zt_fill_floats(&x, 1, 1);
-    bind_buffer(context, ZB_INPUT(0), &desc, &x);
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &a);
+    zt_bind(context, ZB_INPUT(0), desc, &x);
+    zt_bind(context, ZB_OUTPUT(0), desc, &a);
     /* what the loan shadows does not count: the buffers change places */
     zb_loan loans[3] = {zt_lend_input(0, &a), zt_lend_output(0, &x), zt_lend_output(1, &b)};
     zt_fill_floats(&a, 5, 0);
@@ -341,9 +334,9 @@ static void a_failed_call_gives_its_loans_back(void)
     zt_buffer x = zt_buffer_new(16), z = zt_buffer_new(16), lent = zt_buffer_of_pages(16), out = zt_buffer_of_pages(16);
     zt_fill_floats(&x, 1, 1);
     zt_fill_floats(&lent, 100, 0);
-    bind_buffer(context, ZB_INPUT(0), &desc, &x);
-    bind_buffer(context, ZB_INPUT(1), &desc, &x);
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &z);
+    zt_bind(context, ZB_INPUT(0), desc, &x);
+    zt_bind(context, ZB_INPUT(1), desc, &x);
+    zt_bind(context, ZB_OUTPUT(0), desc, &z);
     zb_loan loans[3] = {zt_lend_input(0, &lent), zt_lend_output(0, &out), zt_lend_input(1, &lent)};
     /* the last one is refused when the first two were taken already */
     loans[2].desc = &wrong;
@@ -558,9 +551,9 @@ static void no_loans_is_a_plain_run(void)
     CHECK_STATUS(zb_infer_with(context, NULL, 0, NULL), ZB_ERROR_UNBOUND);
     CHECK_STATUS(zb_infer_with(context, NULL, 1, NULL), ZB_ERROR_NULL_ARGUMENT);
     zt_fill_floats(&x, 1, 1);
-    bind_buffer(context, ZB_INPUT(0), &desc, &x);
-    bind_buffer(context, ZB_INPUT(1), &desc, &x);
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &z);
+    zt_bind(context, ZB_INPUT(0), desc, &x);
+    zt_bind(context, ZB_INPUT(1), desc, &x);
+    zt_bind(context, ZB_OUTPUT(0), desc, &z);
     const float twice[4] = {2, 4, 6, 8};
     REQUIRE_OK(zb_infer_with(context, NULL, 0, NULL));
     CHECK_FLOATS(zt_floats(&z), twice, 4, 0);

@@ -1,13 +1,6 @@
 /* Outputs that the host gives no memory, and those that no memory of the host can simply take the place of. */
 #include "harness.h"
 
-static void bind_buffer(zb_context *context, zb_slot slot, zb_tensor_desc desc, const zt_buffer *buffer)
-{
-    zb_tensor *tensor = zt_wrap(&desc, buffer);
-    REQUIRE_OK(zb_tensor_bind(tensor, context, slot));
-    zb_tensor_destroy(tensor);
-}
-
 static void check_path(zb_context *context, zb_slot slot, int32_t path, size_t bytes)
 {
     zb_binding_report report = ZB_BINDING_REPORT_INIT;
@@ -88,8 +81,8 @@ static void a_view_of_a_bound_output_is_its_memory(void)
     zb_context *context = zt_context(model);
     zt_buffer x = zt_buffer_new(32), a = zt_buffer_new(32);
     zt_fill_floats(&x, 0, 1);
-    bind_buffer(context, ZB_INPUT(0), F32(8), &x);
-    bind_buffer(context, ZB_OUTPUT(0), F32(8), &a);
+    zt_bind(context, ZB_INPUT(0), F32(8), &x);
+    zt_bind(context, ZB_OUTPUT(0), F32(8), &a);
     REQUIRE_OK(zb_infer(context, NULL));
     CHECK_ADDRESS(view_of(context, ZB_OUTPUT(0), F32(8)), a.data);
     CHECK_FLOATS(zt_floats(&a), plus_one, 8, 0);
@@ -107,15 +100,15 @@ static void a_view_ends(void)
     zt_buffer x = zt_buffer_new(32), y = zt_buffer_new(32), other = zt_buffer_new(32);
     zt_fill_floats(&x, 0, 1);
     REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), dims, 2));
-    bind_buffer(context, ZB_INPUT(0), F32(2, 4), &x);
+    zt_bind(context, ZB_INPUT(0), F32(2, 4), &x);
 
     REQUIRE_OK(zb_infer(context, NULL));
     view_of(context, ZB_OUTPUT(0), F32(2, 4));
-    bind_buffer(context, ZB_INPUT(0), F32(2, 4), &x);
+    zt_bind(context, ZB_INPUT(0), F32(2, 4), &x);
     check_no_view(context, ZB_OUTPUT(0));
 
     REQUIRE_OK(zb_infer(context, NULL));
-    bind_buffer(context, ZB_OUTPUT(0), F32(2, 4), &y);
+    zt_bind(context, ZB_OUTPUT(0), F32(2, 4), &y);
     check_no_view(context, ZB_OUTPUT(0));
 
     REQUIRE_OK(zb_infer(context, NULL));
@@ -153,8 +146,8 @@ static void a_constant_output(void)
         zb_context *context = copying ? zt_copying_context(model) : zt_context(model);
         zt_buffer x = zt_buffer_new(32), c = zt_buffer_new(16), y = zt_buffer_new(32);
         zt_fill_floats(&x, 0, 1);
-        bind_buffer(context, ZB_INPUT(0), F32(8), &x);
-        bind_buffer(context, ZB_OUTPUT(1), F32(8), &y);
+        zt_bind(context, ZB_INPUT(0), F32(8), &x);
+        zt_bind(context, ZB_OUTPUT(1), F32(8), &y);
         REQUIRE_OK(zb_infer(context, NULL));
         CHECK_FLOATS((const float *)view_of(context, ZB_OUTPUT(0), F32(4)), ones_to_four, 4, 0);
         CHECK_FLOATS(zt_floats(&y), plus_one, 8, 0);
@@ -198,8 +191,8 @@ static void a_passed_through_input_is_viewed_in_place(void)
     zt_fill_floats(&x, 0, 1);
     CHECK((flags_of(context, ZB_OUTPUT(0)) & ZB_SLOT_PASS_THROUGH) != 0);
     CHECK((flags_of(context, ZB_OUTPUT(1)) & ZB_SLOT_PASS_THROUGH) == 0);
-    bind_buffer(context, ZB_INPUT(0), F32(8), &x);
-    bind_buffer(context, ZB_OUTPUT(1), F32(8), &y);
+    zt_bind(context, ZB_INPUT(0), F32(8), &x);
+    zt_bind(context, ZB_OUTPUT(1), F32(8), &y);
     REQUIRE_OK(zb_infer(context, NULL));
     CHECK_FLOATS(zt_floats(&y), plus_one, 8, 0);
     CHECK_ADDRESS(view_of(context, ZB_OUTPUT(0), F32(8)), x.data);
@@ -221,9 +214,9 @@ static void a_passed_through_input_goes_elsewhere_by_copy_only(void)
         zb_context *context = copying ? zt_copying_context(model) : zt_context(model);
         zt_buffer x = zt_buffer_new(32), out = zt_buffer_new(32), y = zt_buffer_new(32);
         zt_fill_floats(&x, 0, 1);
-        bind_buffer(context, ZB_INPUT(0), F32(8), &x);
-        bind_buffer(context, ZB_OUTPUT(0), F32(8), &out);
-        bind_buffer(context, ZB_OUTPUT(1), F32(8), &y);
+        zt_bind(context, ZB_INPUT(0), F32(8), &x);
+        zt_bind(context, ZB_OUTPUT(0), F32(8), &out);
+        zt_bind(context, ZB_OUTPUT(1), F32(8), &y);
         CHECK_STATUS(zb_infer(context, NULL), copying ? ZB_OK : ZB_ERROR_COPY_REQUIRED);
         if (copying) {
             CHECK_BYTES(out.data, x.data, 32);
@@ -235,7 +228,7 @@ static void a_passed_through_input_goes_elsewhere_by_copy_only(void)
             CHECK(zt_is_untouched(&y));
         }
         /* at the input's own address there is nothing to do */
-        bind_buffer(context, ZB_OUTPUT(0), F32(8), &x);
+        zt_bind(context, ZB_OUTPUT(0), F32(8), &x);
         REQUIRE_OK(zb_infer(context, NULL));
         check_path(context, ZB_OUTPUT(0), ZB_PATH_DIRECT, 0);
         CHECK_FLOATS(zt_floats(&y), plus_one, 8, 0);
@@ -258,12 +251,12 @@ static void a_duplicate_output_is_viewed_twice(void)
     zt_fill_floats(&x, 0, 1);
     CHECK((flags_of(context, ZB_OUTPUT(0)) & ZB_SLOT_DUPLICATE) == 0);
     CHECK((flags_of(context, ZB_OUTPUT(1)) & ZB_SLOT_DUPLICATE) != 0);
-    bind_buffer(context, ZB_INPUT(0), F32(8), &x);
+    zt_bind(context, ZB_INPUT(0), F32(8), &x);
     REQUIRE_OK(zb_infer(context, NULL));
     CHECK_FLOATS((const float *)view_of(context, ZB_OUTPUT(0), F32(8)), plus_one, 8, 0);
     CHECK_ADDRESS(view_of(context, ZB_OUTPUT(1), F32(8)), view_of(context, ZB_OUTPUT(0), F32(8)));
     /* bound once, seen under both numbers */
-    bind_buffer(context, ZB_OUTPUT(0), F32(8), &y);
+    zt_bind(context, ZB_OUTPUT(0), F32(8), &y);
     REQUIRE_OK(zb_infer(context, NULL));
     CHECK_ADDRESS(view_of(context, ZB_OUTPUT(1), F32(8)), y.data);
     zb_context_destroy(context);
@@ -279,9 +272,9 @@ static void a_duplicate_output_goes_to_two_places_by_copy_only(void)
         zb_context *context = copying ? zt_copying_context(model) : zt_context(model);
         zt_buffer x = zt_buffer_new(32), first = zt_buffer_new(32), second = zt_buffer_new(32);
         zt_fill_floats(&x, 0, 1);
-        bind_buffer(context, ZB_INPUT(0), F32(8), &x);
-        bind_buffer(context, ZB_OUTPUT(0), F32(8), &first);
-        bind_buffer(context, ZB_OUTPUT(1), F32(8), &second);
+        zt_bind(context, ZB_INPUT(0), F32(8), &x);
+        zt_bind(context, ZB_OUTPUT(0), F32(8), &first);
+        zt_bind(context, ZB_OUTPUT(1), F32(8), &second);
         CHECK_STATUS(zb_infer(context, NULL), copying ? ZB_OK : ZB_ERROR_COPY_REQUIRED);
         if (copying) {
             CHECK_FLOATS(zt_floats(&first), plus_one, 8, 0);
@@ -295,7 +288,7 @@ static void a_duplicate_output_goes_to_two_places_by_copy_only(void)
         /* the same address under both numbers */
         memset(first.data, 0xCD, first.size);
         memset(second.data, 0xCD, second.size);
-        bind_buffer(context, ZB_OUTPUT(1), F32(8), &first);
+        zt_bind(context, ZB_OUTPUT(1), F32(8), &first);
         REQUIRE_OK(zb_infer(context, NULL));
         CHECK_FLOATS(zt_floats(&first), plus_one, 8, 0);
         CHECK(zt_is_untouched(&second));
@@ -328,13 +321,13 @@ static void the_second_of_two_outputs_alone(void)
     check_no_view(context, ZB_OUTPUT(1));
 
     /* bound, the first output can be viewed in the memory of the second */
-    bind_buffer(context, ZB_INPUT(0), F32(8), &x);
-    bind_buffer(context, ZB_OUTPUT(1), F32(8), &y);
+    zt_bind(context, ZB_INPUT(0), F32(8), &x);
+    zt_bind(context, ZB_OUTPUT(1), F32(8), &y);
     REQUIRE_OK(zb_infer(context, NULL));
     CHECK_ADDRESS(view_of(context, ZB_OUTPUT(0), F32(8)), y.data);
 
     /* once the first has memory, the tensor lies there; the second would need a copy */
-    bind_buffer(context, ZB_OUTPUT(0), F32(8), &z);
+    zt_bind(context, ZB_OUTPUT(0), F32(8), &z);
     CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_COPY_REQUIRED);
     REQUIRE_OK(zb_context_unbind(context, ZB_OUTPUT(1)));
     memset(z.data, 0, 32);
@@ -343,7 +336,7 @@ static void the_second_of_two_outputs_alone(void)
 
     /* and back again */
     REQUIRE_OK(zb_context_unbind(context, ZB_OUTPUT(0)));
-    bind_buffer(context, ZB_OUTPUT(1), F32(8), &y);
+    zt_bind(context, ZB_OUTPUT(1), F32(8), &y);
     memset(y.data, 0, 32);
     REQUIRE_OK(zb_infer(context, NULL));
     CHECK_FLOATS(zt_floats(&y), plus_one, 8, 0);
@@ -439,8 +432,8 @@ static void a_promised_shape_is_kept(void)
         zb_context *context = copying ? zt_copying_context(model) : zt_context(model);
         zt_buffer x = zt_buffer_new(64), y = zt_buffer_new(24);
         int64_t places[16];
-        bind_buffer(context, ZB_INPUT(0), F32(16), &x);
-        bind_buffer(context, ZB_OUTPUT(0), DESC(ZB_DTYPE_I64, 3, 1), &y);
+        zt_bind(context, ZB_INPUT(0), F32(16), &x);
+        zt_bind(context, ZB_OUTPUT(0), DESC(ZB_DTYPE_I64, 3, 1), &y);
         fill_with_hits(&x, 3, places);
         if (zt_is_tflite() && !copying) {
             CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_COPY_REQUIRED);
@@ -470,8 +463,8 @@ static void a_promised_shape_is_broken(void)
     zb_context *context = zt_is_tflite() ? zt_copying_context(model) : zt_context(model);
     zt_buffer x = zt_buffer_new(64), y = zt_buffer_new(24);
     int64_t places[16];
-    bind_buffer(context, ZB_INPUT(0), F32(16), &x);
-    bind_buffer(context, ZB_OUTPUT(0), DESC(ZB_DTYPE_I64, 3, 1), &y);
+    zt_bind(context, ZB_INPUT(0), F32(16), &x);
+    zt_bind(context, ZB_OUTPUT(0), DESC(ZB_DTYPE_I64, 3, 1), &y);
     for (size_t n = 0; n < sizeof hits / sizeof *hits; n++) {
         fill_with_hits(&x, hits[n], places);
         memset(y.data, 0xCD, y.size);
@@ -495,8 +488,8 @@ static void a_broken_promise_leaves_the_result_in_view(void)
     zb_context *context = zt_copying_context(model);
     zt_buffer x = zt_buffer_new(64), y = zt_buffer_new(24);
     int64_t places[16];
-    bind_buffer(context, ZB_INPUT(0), F32(16), &x);
-    bind_buffer(context, ZB_OUTPUT(0), DESC(ZB_DTYPE_I64, 3, 1), &y);
+    zt_bind(context, ZB_INPUT(0), F32(16), &x);
+    zt_bind(context, ZB_OUTPUT(0), DESC(ZB_DTYPE_I64, 3, 1), &y);
     fill_with_hits(&x, 5, places);
     CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_SHAPE_MISMATCH);
     CHECK_ERROR_SAYS("zb_context_output_view has it");

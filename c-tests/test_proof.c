@@ -54,13 +54,6 @@ static uint64_t bytes_copied(zb_context *context)
     return stats.bytes_copied;
 }
 
-static void bind_buffer(zb_context *context, zb_slot slot, const zb_tensor_desc *desc, const zt_buffer *buffer)
-{
-    zb_tensor *tensor = zt_wrap(desc, buffer);
-    REQUIRE_OK(zb_tensor_bind(tensor, context, slot));
-    zb_tensor_destroy(tensor);
-}
-
 static void check_doubled(const zt_buffer *x, const zt_buffer *y)
 {
     size_t wrong = 0;
@@ -81,7 +74,7 @@ static void nothing_is_reported_before_a_run(void)
     zb_context *context = zt_context(model);
     zb_tensor_desc desc = image_desc();
     zt_buffer x = zt_buffer_new(IMAGE_BYTES);
-    bind_buffer(context, ZB_INPUT(0), &desc, &x);
+    zt_bind(context, ZB_INPUT(0), desc, &x);
     REQUIRE_OK(zb_context_prepare(context));
     zb_binding_report report = report_of(context, ZB_INPUT(0));
     CHECK_EQ(report.path, ZB_PATH_UNBOUND);
@@ -125,8 +118,8 @@ static void only_the_engine_touches_bound_pages(void)
     zt_fill_floats(&x, 1, 0.25f);
     trap_install();
     size_t in = trap_arm(x.data, x.size), out = trap_arm(y.data, y.size);
-    bind_buffer(context, ZB_INPUT(0), &desc, &x);
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &y);
+    zt_bind(context, ZB_INPUT(0), desc, &x);
+    zt_bind(context, ZB_OUTPUT(0), desc, &y);
     REQUIRE_OK(zb_context_prepare(context));
     /* nothing is read or written before the run */
     CHECK_EQ(trap_count_all(in), 0);
@@ -375,8 +368,8 @@ static void misaligned_memory_is_staged_when_allowed(void)
             zt_buffer x = zt_buffer_at(IMAGE_BYTES, side == 0 ? offset : 0);
             zt_buffer y = zt_buffer_at(IMAGE_BYTES, side == 1 ? offset : 0);
             zt_fill_floats(&x, (float)n, 0.5f);
-            bind_buffer(context, ZB_INPUT(0), &desc, &x);
-            bind_buffer(context, ZB_OUTPUT(0), &desc, &y);
+            zt_bind(context, ZB_INPUT(0), desc, &x);
+            zt_bind(context, ZB_OUTPUT(0), desc, &y);
             REQUIRE_OK(zb_infer(context, NULL));
             check_doubled(&x, &y);
             if (is_taken(offset)) {
@@ -434,9 +427,9 @@ static void staged_slots_follow_the_bytes_of_each_run(void)
     zb_tensor_desc desc = F32(8);
     zt_buffer x = zt_buffer_at(32, 1), a = zt_buffer_at(32, 2), b = zt_buffer_new(32);
     zb_context_stats stats = ZB_CONTEXT_STATS_INIT;
-    bind_buffer(context, ZB_INPUT(0), &desc, &x);
-    bind_buffer(context, ZB_OUTPUT(0), &desc, &a);
-    bind_buffer(context, ZB_OUTPUT(1), &desc, &b);
+    zt_bind(context, ZB_INPUT(0), desc, &x);
+    zt_bind(context, ZB_OUTPUT(0), desc, &a);
+    zt_bind(context, ZB_OUTPUT(1), desc, &b);
     for (int run = 1; run <= 20; run++) {
         float first = 0;
         zt_fill_floats(&x, (float)run, 1);

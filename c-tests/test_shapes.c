@@ -18,13 +18,6 @@ static void check_desc(zb_context *context, zb_slot slot, zb_tensor_desc expecte
     }
 }
 
-static void bind_buffer(zb_context *context, zb_slot slot, zb_tensor_desc desc, const zt_buffer *buffer)
-{
-    zb_tensor *tensor = zt_wrap(&desc, buffer);
-    REQUIRE_OK(zb_tensor_bind(tensor, context, slot));
-    zb_tensor_destroy(tensor);
-}
-
 static void check_doubled(const zt_buffer *x, const zt_buffer *y)
 {
     for (size_t i = 0; i < x->size / 4; i++) {
@@ -48,8 +41,8 @@ static void every_batch_from_1_to_7(void)
         REQUIRE_OK(zb_context_prepare(context));
         check_desc(context, ZB_INPUT(0), F32(batch, 4));
         check_desc(context, ZB_OUTPUT(0), F32(batch, 4));
-        bind_buffer(context, ZB_INPUT(0), F32(batch, 4), &x);
-        bind_buffer(context, ZB_OUTPUT(0), F32(batch, 4), &y);
+        zt_bind(context, ZB_INPUT(0), F32(batch, 4), &x);
+        zt_bind(context, ZB_OUTPUT(0), F32(batch, 4), &y);
         REQUIRE_OK(zb_infer(context, NULL));
         check_doubled(&x, &y);
         REQUIRE_OK(zb_context_unbind(context, ZB_INPUT(0)));
@@ -197,8 +190,8 @@ static void bindings_that_do_not_fit_any_more(void)
     zt_fill_floats(&x, 1, 1);
     zt_fill_floats(&big_x, 5, 1);
     REQUIRE_OK(resize(context, 2, 4));
-    bind_buffer(context, ZB_INPUT(0), F32(2, 4), &x);
-    bind_buffer(context, ZB_OUTPUT(0), F32(2, 4), &y);
+    zt_bind(context, ZB_INPUT(0), F32(2, 4), &x);
+    zt_bind(context, ZB_OUTPUT(0), F32(2, 4), &y);
     REQUIRE_OK(zb_infer(context, NULL));
     check_doubled(&x, &y);
     memset(y.data, 0xCD, y.size);
@@ -206,7 +199,7 @@ static void bindings_that_do_not_fit_any_more(void)
     REQUIRE_OK(resize(context, 3, 4));
     CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_SHAPE_MISMATCH);
     CHECK(zt_is_untouched(&y));
-    bind_buffer(context, ZB_INPUT(0), F32(3, 4), &big_x);
+    zt_bind(context, ZB_INPUT(0), F32(3, 4), &big_x);
     /* the output is still the small one */
     CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_SHAPE_MISMATCH);
     CHECK(zt_is_untouched(&y));
@@ -215,15 +208,15 @@ static void bindings_that_do_not_fit_any_more(void)
     CHECK_ERROR_SAYS("48");
     CHECK_ERROR_SAYS("32");
     CHECK(zt_is_untouched(&y));
-    bind_buffer(context, ZB_OUTPUT(0), F32(3, 4), &big_y);
+    zt_bind(context, ZB_OUTPUT(0), F32(3, 4), &big_y);
     REQUIRE_OK(zb_infer(context, NULL));
     check_doubled(&big_x, &big_y);
 
     /* and back, where the old buffers fit again */
     REQUIRE_OK(resize(context, 2, 4));
     CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_SHAPE_MISMATCH);
-    bind_buffer(context, ZB_INPUT(0), F32(2, 4), &x);
-    bind_buffer(context, ZB_OUTPUT(0), F32(2, 4), &y);
+    zt_bind(context, ZB_INPUT(0), F32(2, 4), &x);
+    zt_bind(context, ZB_OUTPUT(0), F32(2, 4), &y);
     REQUIRE_OK(zb_infer(context, NULL));
     check_doubled(&x, &y);
     zb_context_destroy(context);
@@ -296,8 +289,8 @@ static void bindings_survive_a_failed_prepare(void)
     zt_fill_floats(&x, 1, 0);
     zt_fill_floats(&tiny, 1, 0);
     /* the shape comes from the memory */
-    bind_buffer(context, ZB_INPUT(0), F32(1, 8, 8, 1), &x);
-    bind_buffer(context, ZB_OUTPUT(0), F32(1, 6, 6, 1), &y);
+    zt_bind(context, ZB_INPUT(0), F32(1, 8, 8, 1), &x);
+    zt_bind(context, ZB_OUTPUT(0), F32(1, 6, 6, 1), &y);
     REQUIRE_OK(zb_infer(context, NULL));
     memset(y.data, 0xCD, y.size);
     REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), bad, 4));
@@ -309,12 +302,12 @@ static void bindings_survive_a_failed_prepare(void)
 
     /* too small an image by way of memory: only other memory helps */
     memset(y.data, 0xCD, y.size);
-    bind_buffer(context, ZB_INPUT(0), F32(1, 2, 2, 1), &tiny);
+    zt_bind(context, ZB_INPUT(0), F32(1, 2, 2, 1), &tiny);
     for (int i = 0; i < 2; i++) {
         CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_SHAPE_MISMATCH);
         CHECK(zt_is_untouched(&y));
     }
-    bind_buffer(context, ZB_INPUT(0), F32(1, 8, 8, 1), &x);
+    zt_bind(context, ZB_INPUT(0), F32(1, 8, 8, 1), &x);
     REQUIRE_OK(zb_infer(context, NULL));
     CHECK(zt_floats(&y)[0] == 45);
     zb_context_destroy(context);
@@ -355,7 +348,7 @@ static void an_output_of_as_many_bytes_and_another_shape(void)
     zb_loan loans[2] = {zt_lend_input(0, &x), zt_lend_output(0, &y)};
     zt_fill_floats(&x, 1, 0);
     /* bound before anybody knows the output's shape */
-    bind_buffer(context, ZB_OUTPUT(0), wrong, &y);
+    zt_bind(context, ZB_OUTPUT(0), wrong, &y);
     REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), dims, 4));
     CHECK_STATUS(zb_infer_with(context, loans, 1, NULL), ZB_ERROR_SHAPE_MISMATCH);
     CHECK_GUARDS(&y);
@@ -486,8 +479,8 @@ static void a_bound_tensor_gives_open_dimensions(void)
         zt_buffer x = zt_buffer_new((size_t)batch * 16), y = zt_buffer_new((size_t)batch * 16);
         zt_fill_floats(&x, 1, 1);
         REQUIRE_OK(zb_context_unbind(context, ZB_OUTPUT(0)));
-        bind_buffer(context, ZB_INPUT(0), F32(batch, 4), &x);
-        bind_buffer(context, ZB_OUTPUT(0), F32(batch, 4), &y);
+        zt_bind(context, ZB_INPUT(0), F32(batch, 4), &x);
+        zt_bind(context, ZB_OUTPUT(0), F32(batch, 4), &y);
         REQUIRE_OK(zb_infer(context, NULL));
         check_doubled(&x, &y);
         check_desc(context, ZB_INPUT(0), F32(batch, 4));
@@ -507,8 +500,8 @@ static void outputs_may_be_bound_before_inputs(void)
     zb_context *context = zt_context(model);
     zt_buffer x = zt_buffer_new(64), y = zt_buffer_new(64);
     zt_fill_floats(&x, 1, 1);
-    bind_buffer(context, ZB_OUTPUT(0), F32(4, 4), &y);
-    bind_buffer(context, ZB_INPUT(0), F32(4, 4), &x);
+    zt_bind(context, ZB_OUTPUT(0), F32(4, 4), &y);
+    zt_bind(context, ZB_INPUT(0), F32(4, 4), &x);
     REQUIRE_OK(zb_infer(context, NULL));
     check_doubled(&x, &y);
     zb_context_destroy(context);

@@ -63,12 +63,9 @@ impl Context {
 
     /// Whether two slots are one tensor for the model, at one address.
     fn may_share(&self, output: usize, other: usize) -> bool {
-        let root = |position: usize| {
-            let slot = self.slot_at(position);
-            self.planned(slot).and_then(|planned| planned.twin).unwrap_or(slot)
-        };
+        let owner = |position: usize| self.owner_of(self.slot_at(position));
         let address = |position: usize| self.slots[position].route.memory().map(HostRange::data);
-        root(output) == root(other) && address(output) == address(other)
+        owner(output) == owner(other) && address(output) == address(other)
     }
 
     /// Whether the route of a slot needs memory in the place of the engine's.
