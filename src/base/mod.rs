@@ -8,6 +8,8 @@ mod dtype;
 mod error;
 mod kind;
 pub mod log;
+mod metadata;
+mod signature;
 mod slot;
 
 pub use desc::Desc;
@@ -16,4 +18,6 @@ pub use dtype::Dtype;
 pub(crate) use error::fail;
 pub use error::{Error, Result, Status};
 pub use kind::Kind;
+pub use metadata::{Metadata, MetadataValue};
+pub use signature::{Signature, SignatureSlots};
 pub use slot::{DimNames, Quantization, Side, Slot, SlotFlags, SlotInfo};

@@ -14,7 +14,7 @@ use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::base::{Desc, Dims, Result, Slot, SlotFlags, SlotInfo};
+use crate::base::{Desc, Dims, Metadata, Result, Signature, Slot, SlotFlags, SlotInfo};
 use crate::memory::HostRange;
 
 /// Every engine of this build, in the order in which they are asked whether they know a model.
@@ -85,6 +85,12 @@ pub trait EngineModel: Send + Sync {
     /// The slots as the model declares them; -1 where a dimension is open.
     fn inputs(&self) -> &[SlotInfo];
     fn outputs(&self) -> &[SlotInfo];
+
+    /// What the model says about itself; a key may come twice, and then the first one counts.
+    fn metadata(&self) -> &[Metadata];
+
+    /// The signatures in the order of the model; none where the format has no such thing.
+    fn signatures(&self) -> &[Signature];
 
     /// A new execution state. Plans nothing. Unknown or bad option values are `INVALID_ARGUMENT`.
     fn new_context(&self, options: &EngineOptions) -> Result<Box<dyn EngineContext>>;
@@ -164,6 +170,13 @@ pub trait EngineContext: Send {
 
     /// Runs on the calling thread. All inputs are attached (twins excepted). Never writes an input.
     fn run(&mut self) -> Result<()>;
+
+    /// Drops all state that the engine keeps from run to run, as if the context were new. `inputs` are the shapes of the last
+    /// plan. What is attached may stay attached for the call.
+    ///
+    /// `None`: the engine keeps no state, and nothing changed. A plan: that one is in force now, of those shapes, and nothing
+    /// is attached any more. When it fails, nothing changed.
+    fn reset(&mut self, inputs: &[Dims]) -> Result<Option<Plan>>;
 
     /// The value of an output after a successful run: what is attached, or the engine's memory. Good until the next `plan`,
     /// `attach` or `run`, or the `detach` of that slot; other slots may be detached meanwhile.

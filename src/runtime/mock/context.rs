@@ -247,6 +247,18 @@ impl EngineContext for MockContext {
         Ok(())
     }
 
+    fn reset(&mut self, inputs: &[Dims]) -> Result<Option<Plan>> {
+        self.script.trace.note(|| format!("reset {inputs:?}"));
+        self.rules.reach(Stage::Reset)?;
+        let plan = shapes::plan(&self.script.inputs, &self.script.outputs, inputs)?;
+        let ports = |count| (0..count).map(|_| Port::default()).collect();
+        self.inputs = ports(self.script.inputs.len());
+        self.outputs = ports(self.script.outputs.len());
+        self.has_values = false;
+        self.plan = Some(plan.clone());
+        Ok(Some(plan))
+    }
+
     fn output(&mut self, slot: Slot) -> Result<OutputView> {
         assert_eq!(slot.side, Side::Output, "contract: {slot} is no output");
         assert!(self.has_values, "contract: {slot} is asked for, but there was no successful run before");

@@ -7,7 +7,7 @@ use super::rule::{Rules, Stage};
 use super::script::Script;
 use super::shapes::SlotSpec;
 use super::{LINE_OPTION, line};
-use crate::base::{Result, SlotInfo, fail};
+use crate::base::{Metadata, Result, Signature, SlotInfo, fail};
 use crate::runtime::{EngineContext, EngineModel, EngineOptions, ModelSource};
 
 pub struct MockModel {
@@ -34,6 +34,14 @@ impl EngineModel for MockModel {
 
     fn outputs(&self) -> &[SlotInfo] {
         &self.outputs
+    }
+
+    fn metadata(&self) -> &[Metadata] {
+        &[]
+    }
+
+    fn signatures(&self) -> &[Signature] {
+        &[]
     }
 
     fn new_context(&self, options: &EngineOptions) -> Result<Box<dyn EngineContext>> {

@@ -15,6 +15,7 @@ pub enum Stage {
     Run,
     Finish,
     Output,
+    Reset,
     ContextDrop,
     ModelDrop,
 }
@@ -28,6 +29,7 @@ impl Stage {
         ("run", Stage::Run),
         ("finish", Stage::Finish),
         ("output", Stage::Output),
+        ("reset", Stage::Reset),
         ("context-drop", Stage::ContextDrop),
         ("model-drop", Stage::ModelDrop),
     ];

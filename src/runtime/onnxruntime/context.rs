@@ -228,6 +228,11 @@ impl EngineContext for OnnxContext {
         Ok(())
     }
 
+    fn reset(&mut self, _inputs: &[Dims]) -> Result<Option<Plan>> {
+        // what a session computes depends on what it is given only
+        Ok(None)
+    }
+
     fn output(&mut self, slot: Slot) -> Result<OutputView> {
         self.slots.info(slot)?;
         let (ran, engine, origin) = (self.ran, self.session.engine, self.origin(slot));

@@ -10,7 +10,7 @@ use super::load::Engine;
 use super::names::Names;
 use super::options::Settings;
 use super::session::Session;
-use crate::base::{Error, Result, Side, Slot, SlotInfo, Status, fail};
+use crate::base::{Error, Metadata, Result, Side, Signature, Slot, SlotInfo, Status, fail};
 use crate::runtime::{EngineContext, EngineModel, EngineOptions, ModelSource};
 
 /// What contexts need to know of their model.
@@ -24,6 +24,7 @@ pub struct OnnxModel {
     engine: &'static Engine,
     source: Arc<ModelSource>,
     slots: Arc<Slots>,
+    metadata: Vec<Metadata>,
     sessions: Mutex<Sessions>,
 }
 
@@ -41,7 +42,7 @@ impl OnnxModel {
         let session = Arc::new(Session::open(engine, &source, &settings).map_err(unreadable)?);
         let slots = Arc::new(Slots::read(&session)?);
         let sessions = Sessions { all: vec![(settings, Arc::downgrade(&session))], kept: Some(session) };
-        Ok(OnnxModel { engine, source, slots, sessions: Mutex::new(sessions) })
+        Ok(OnnxModel { engine, source, slots, metadata: Vec::new(), sessions: Mutex::new(sessions) })
     }
 
     /// The session with these settings, shared with every context that has the same.
@@ -130,6 +131,15 @@ impl EngineModel for OnnxModel {
 
     fn outputs(&self) -> &[SlotInfo] {
         &self.slots.outputs
+    }
+
+    fn metadata(&self) -> &[Metadata] {
+        &self.metadata
+    }
+
+    /// ONNX has no such thing.
+    fn signatures(&self) -> &[Signature] {
+        &[]
     }
 
     fn new_context(&self, options: &EngineOptions) -> Result<Box<dyn EngineContext>> {

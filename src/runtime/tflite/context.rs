@@ -22,6 +22,7 @@ const XNNPACK_SLACK: usize = 16;
 pub struct Context {
     pub(super) symbols: &'static Symbols,
     pub(super) declared: Arc<Declared>,
+    settings: Settings,
     pub(super) interpreter: Interpreter,
     pub(super) sentinel: Sentinel,
     pub(super) inputs: Vec<Place>,
@@ -46,6 +47,7 @@ impl Context {
             inputs: places(&declared.input_tensors, Slot::input),
             outputs: places(&declared.output_tensors, Slot::output),
             declared,
+            settings,
             interpreter,
             sentinel: Sentinel::get()?,
             loose: 1,
@@ -149,6 +151,15 @@ impl EngineContext for Context {
         // SAFETY: nothing is loose, so every slot that was given memory has good memory now.
         let status = unsafe { self.interpreter.invoke() };
         self.interpreter.check(status, || "TFLite could not run the model".to_owned())
+    }
+
+    /// No call of the engine resets all state, so there is a new interpreter. The old one is let go without being run, so
+    /// that what is attached to it is not touched.
+    fn reset(&mut self, inputs: &[Dims]) -> Result<Option<Plan>> {
+        let mut fresh = Context::create(self.symbols, self.declared.clone(), self.settings)?;
+        let plan = fresh.plan_shapes(inputs)?;
+        *self = fresh;
+        Ok(Some(plan))
     }
 
     fn output(&mut self, slot: Slot) -> Result<OutputView> {

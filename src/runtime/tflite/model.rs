@@ -7,7 +7,7 @@ use super::context::Context;
 use super::interpreter::{Interpreter, ParsedModel};
 use super::settings::Settings;
 use super::symbols::Symbols;
-use crate::base::{Dims, Result, Side, Slot, SlotInfo, fail};
+use crate::base::{Dims, Metadata, Result, Side, Signature, Slot, SlotInfo, fail};
 use crate::runtime::{EngineContext, EngineModel, EngineOptions, ModelSource};
 
 /// Whether the bytes bear the mark of TFLite's model format.
@@ -28,6 +28,8 @@ pub struct Declared {
 pub struct Model {
     symbols: &'static Symbols,
     declared: Arc<Declared>,
+    metadata: Vec<Metadata>,
+    signatures: Vec<Signature>,
 }
 
 impl Model {
@@ -47,7 +49,7 @@ impl Model {
             output.flags.duplicate = twin.is_some_and(|slot| slot.side == Side::Output);
         }
         let declared = Declared { parsed, inputs, outputs, input_tensors, output_tensors };
-        Ok(Model { symbols, declared: Arc::new(declared) })
+        Ok(Model { symbols, declared: Arc::new(declared), metadata: Vec::new(), signatures: Vec::new() })
     }
 }
 
@@ -58,6 +60,14 @@ impl EngineModel for Model {
 
     fn outputs(&self) -> &[SlotInfo] {
         &self.declared.outputs
+    }
+
+    fn metadata(&self) -> &[Metadata] {
+        &self.metadata
+    }
+
+    fn signatures(&self) -> &[Signature] {
+        &self.signatures
     }
 
     fn new_context(&self, options: &EngineOptions) -> Result<Box<dyn EngineContext>> {
