@@ -501,7 +501,8 @@ typedef struct zb_loan {
   // Readable bytes at `data` in all, at least `size`; 0 means `size`. Matters for inputs that end close to the end of a
   // page, see `slack` in zb_requirements.
   size_t capacity;
-  // Type and shape of the memory; NULL takes those of the slot at the moment.
+  // Type and shape of the memory; NULL takes those of the slot at the moment. An output may have -1 for what only the run
+  // tells, see zb_tensor_wrap.
   const struct zb_tensor_desc *desc;
 } zb_loan;
 
@@ -714,6 +715,67 @@ zb_status zb_model_find_input(struct zb_model *ZB_NONNULL model,
 // `name` is NULL or NUL-terminated; `slot` is NULL or writable.
 ZB_MUST_USE zb_status zb_model_find_output(struct zb_model *ZB_NONNULL model, const char *ZB_NONNULL name, zb_slot *ZB_NONNULL slot);
 
+// Copies a text that the model says about itself into `buffer`.
+//
+// Keys: ONNX has "onnx.producer_name", "onnx.graph_name", "onnx.domain", "onnx.description", "onnx.graph_description",
+// "onnx.version", and the model's own under their names; TFLite has "tflite.description", "tflite.version" (of the format),
+// and the named buffers of the model. "zerobind.keys" lists those that the model has, one in a line. `needed`, if not NULL,
+// always gets the size of the text in bytes with its NUL (0 where there is none); (NULL, 0) asks for that alone. A buffer that is too short gets
+// NUL-terminated text cut at a character.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (not UTF-8), NOT_FOUND (the text lists the keys),
+// UNSUPPORTED (bytes that are no text), BUFFER_TOO_SMALL.
+//
+// Requires:
+// `key` is NULL or NUL-terminated; `capacity` bytes at `buffer` are writable; `needed` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_model_get_metadata(struct zb_model *ZB_NONNULL model,
+                                const char *ZB_NONNULL key,
+                                char *buffer,
+                                size_t capacity,
+                                size_t *needed);
+
+// Gives the number of signatures: sets of names that the author of a TFLite model gave to its slots. ONNX has none.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE.
+//
+// Requires:
+// `count` is NULL or writable.
+ZB_MUST_USE zb_status zb_model_get_signature_count(struct zb_model *ZB_NONNULL model, uint32_t *ZB_NONNULL count);
+
+// Gives the key of a signature, counted from 0. It lives as long as the model handle.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (index out of range).
+//
+// Requires:
+// `key` is NULL or writable.
+ZB_MUST_USE zb_status zb_model_get_signature_key(struct zb_model *ZB_NONNULL model, uint32_t index, const char **ZB_NONNULL key);
+
+// Finds an input by the name that a signature gives it.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (not UTF-8), NOT_FOUND (key or name; the text lists
+// what there is), UNSUPPORTED (the signature is for another graph inside the model than the one that runs).
+//
+// Requires:
+// `key` and `name` are NULL or NUL-terminated; `slot` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_model_signature_find_input(struct zb_model *ZB_NONNULL model,
+                                        const char *ZB_NONNULL key,
+                                        const char *ZB_NONNULL name,
+                                        zb_slot *ZB_NONNULL slot);
+
+// Finds an output by the name that a signature gives it.
+//
+// Any thread. Errors: as zb_model_signature_find_input.
+//
+// Requires:
+// `key` and `name` are NULL or NUL-terminated; `slot` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_model_signature_find_output(struct zb_model *ZB_NONNULL model,
+                                         const char *ZB_NONNULL key,
+                                         const char *ZB_NONNULL name,
+                                         zb_slot *ZB_NONNULL slot);
+
 // Sets `options` to the defaults; `size` is sizeof(zb_context_options). The same as ZB_CONTEXT_OPTIONS_INIT.
 //
 // Errors: NULL_ARGUMENT, INVALID_ARGUMENT (size).
@@ -811,6 +873,28 @@ ZB_MUST_USE
 zb_status zb_context_unbind(struct zb_context *ZB_NONNULL context,
                             zb_slot slot);
 
+// Exchanges the tensors bound to two slots: with an output and the input of the next run, state goes round without a copy.
+//
+// Both tensors need the same type and shape, and each has to fit the other's slot. If it fails, nothing changes. Ends views
+// of outputs.
+//
+// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot), BUSY, UNBOUND (a slot has no binding), DTYPE_MISMATCH,
+// SHAPE_MISMATCH, READ_ONLY, MISALIGNED, BUFFER_TOO_SMALL (slack).
+ZB_MUST_USE
+zb_status zb_context_swap(struct zb_context *ZB_NONNULL context,
+                          zb_slot a,
+                          zb_slot b);
+
+// Makes the engine forget what it keeps from run to run, as if the context were new. Bindings, shapes and counters stay;
+// views of outputs end. State in tensors of the host is the host's own to clear.
+//
+// TFLite has no call for that which reaches all state, so a new interpreter takes the old one's place: as dear as
+// creating and planning a context. ONNX Runtime keeps no state, and nothing is done. If it fails, nothing changed.
+//
+// Errors: NULL_ARGUMENT, INVALID_HANDLE, BUSY, OUT_OF_MEMORY, RUNTIME (the engine's text).
+ZB_MUST_USE
+zb_status zb_context_reset_state(struct zb_context *ZB_NONNULL context);
+
 // Tells what the last run did with the memory of a slot. Set report->struct_size first (ZB_BINDING_REPORT_INIT).
 //
 // Addresses are numbers to compare: memory that was lent for that run may be gone. Errors: NULL_ARGUMENT, INVALID_HANDLE,
@@ -834,7 +918,7 @@ ZB_MUST_USE zb_status zb_context_get_stats(struct zb_context *ZB_NONNULL context
 // Gives an output of the last successful run where it lies: in the tensor bound to it, or in the engine's memory. Read
 // only. `size_or_null` (bytes) and `desc_or_null` (with the shape that was computed) may be NULL.
 //
-// The view ends at the next run, bind, unbind, resize or destroy of the context. An output that was lent for the run is
+// The view ends at the next run, bind, unbind, swap, resize, reset or destroy of the context. An output that was lent for the run is
 // UNBOUND here: read it in the memory that was lent.
 //
 // Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot), BUSY, UNBOUND (no value), UNSUPPORTED (strings).
@@ -853,13 +937,18 @@ zb_status zb_context_output_view(struct zb_context *ZB_NONNULL context,
 // `size` is exactly the bytes of `desc` (zb_tensor_desc_size); `capacity` is how many bytes at `data` are readable in all
 // (0: `size`): TFLite may read up to 16 bytes past the end of an input. NULL is legal for `data` with size 0.
 //
+// A `desc` with dimensions of -1 makes room for an output of which only the run tells the shape: `size` is then all that
+// there is. Such a tensor binds to outputs only. Where planning knows the shape the output is in place all the same; else
+// the engine makes the result and, if copies are allowed, it is copied here (COPY_REQUIRED if not, BUFFER_TOO_SMALL if the
+// room is too small; the bytes behind the result stay as they are). The shape is told by zb_context_get_slot_desc.
+//
 // With ZB_OK the memory passes to the tensor: it must stay until `release` is called, exactly once, after the tensor
 // handle is destroyed and no context has the tensor bound; with `release` NULL it must stay that long too. If the call
 // fails, the memory stays the caller's and `release` is not called. Between runs the bytes are the host's to read and
 // write; during a run that uses the tensor they are the engine's. An input is read during the run, never at bind.
 //
-// Any thread. Errors: NULL_ARGUMENT, INVALID_ARGUMENT (dtype, capacity), SHAPE_MISMATCH (size against desc, a dimension of
-// -1), UNSUPPORTED (rank, strings), OUT_OF_MEMORY.
+// Any thread. Errors: NULL_ARGUMENT, INVALID_ARGUMENT (dtype, capacity), SHAPE_MISMATCH (size against desc), UNSUPPORTED
+// (rank, strings), OUT_OF_MEMORY.
 //
 // Requires:
 // `capacity` bytes at `data` are readable and `size` of them writable, as long as said above.

@@ -75,6 +75,14 @@ impl Dims {
         self.rank == pattern.rank
             && self.as_slice().iter().zip(pattern.as_slice()).all(|(dim, wanted)| *wanted < 0 || dim == wanted)
     }
+
+    /// Whether one shape could be both: the ranks are equal, and dimensions that both know are.
+    pub fn agrees_with(&self, other: &Dims) -> bool {
+        let agree = |(a, b): (&i64, &i64)| *a < 0 || *b < 0 || a == b;
+        *self == Dims::ANY
+            || *other == Dims::ANY
+            || (self.rank == other.rank && self.as_slice().iter().zip(other.as_slice()).all(agree))
+    }
 }
 
 /// Only the dimensions that there are count, and only they are looked at: this is on the run path.

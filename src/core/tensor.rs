@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::count::Counted;
 use super::release::Release;
 use super::usage::Usage;
-use crate::base::{Desc, Kind, Result, fail};
+use crate::base::{Desc, Dtype, Kind, Result, fail};
 use crate::memory::{Buffer, HostRange};
 
 /// The largest alignment that an allocation may ask for: a huge page.
@@ -34,8 +34,13 @@ enum Memory {
 impl Tensor {
     /// Checks that `size` bytes are what `desc` needs. Apart from [`Tensor::wrap`] so that a caller can check before
     /// ownership of the memory passes.
+    ///
+    /// A shape with -1 is one that only a run will tell; then `size` is the room that there is for it.
     pub fn check(desc: &Desc, size: usize) -> Result<()> {
-        let needed = known_size(desc)?;
+        if desc.dtype != Dtype::String && !desc.dims.is_known() {
+            return Ok(());
+        }
+        let needed = desc.memory_size()?;
         if needed != size {
             return fail!(
                 ShapeMismatch,
@@ -88,12 +93,12 @@ impl Tensor {
     }
 }
 
-/// Bytes of a tensor whose own shape has to be known.
+/// Bytes of a tensor whose shape has to be known.
 fn known_size(desc: &Desc) -> Result<usize> {
     if !desc.dims.is_known() {
         return fail!(
             ShapeMismatch,
-            "{desc}: a tensor's own shape has to be known; leave an output whose shape only the run tells unbound and read it by zb_context_output_view"
+            "{desc}: memory of a shape that is not known cannot be allocated; give all dimensions, or wrap memory of your own as room for it"
         );
     }
     desc.memory_size()

@@ -209,6 +209,32 @@ pub extern "C" fn zb_context_unbind(context: *mut zb_context, slot: zb_slot) -> 
     })
 }
 
+/// Exchanges the tensors bound to two slots: with an output and the input of the next run, state goes round without a copy.
+///
+/// Both tensors need the same type and shape, and each has to fit the other's slot. If it fails, nothing changes. Ends views
+/// of outputs.
+///
+/// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot), BUSY, UNBOUND (a slot has no binding), DTYPE_MISMATCH,
+/// SHAPE_MISMATCH, READ_ONLY, MISALIGNED, BUFFER_TOO_SMALL (slack).
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn zb_context_swap(context: *mut zb_context, a: zb_slot, b: zb_slot) -> zb_status {
+    guard(|| with_state(context, |state| state.swap(slots::from_c(a), slots::from_c(b))))
+}
+
+/// Makes the engine forget what it keeps from run to run, as if the context were new. Bindings, shapes and counters stay;
+/// views of outputs end. State in tensors of the host is the host's own to clear.
+///
+/// TFLite has no call for that which reaches all state, so a new interpreter takes the old one's place: as dear as
+/// creating and planning a context. ONNX Runtime keeps no state, and nothing is done. If it fails, nothing changed.
+///
+/// Errors: NULL_ARGUMENT, INVALID_HANDLE, BUSY, OUT_OF_MEMORY, RUNTIME (the engine's text).
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn zb_context_reset_state(context: *mut zb_context) -> zb_status {
+    guard(|| with_running(context, Context::reset_state))
+}
+
 /// Tells what the last run did with the memory of a slot. Set report->struct_size first (ZB_BINDING_REPORT_INIT).
 ///
 /// Addresses are numbers to compare: memory that was lent for that run may be gone. Errors: NULL_ARGUMENT, INVALID_HANDLE,
@@ -261,7 +287,7 @@ pub unsafe extern "C" fn zb_context_get_stats(context: *mut zb_context, stats: *
 /// Gives an output of the last successful run where it lies: in the tensor bound to it, or in the engine's memory. Read
 /// only. `size_or_null` (bytes) and `desc_or_null` (with the shape that was computed) may be NULL.
 ///
-/// The view ends at the next run, bind, unbind, resize or destroy of the context. An output that was lent for the run is
+/// The view ends at the next run, bind, unbind, swap, resize, reset or destroy of the context. An output that was lent for the run is
 /// UNBOUND here: read it in the memory that was lent.
 ///
 /// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot), BUSY, UNBOUND (no value), UNSUPPORTED (strings).

@@ -66,7 +66,8 @@ pub struct zb_loan {
     /// Readable bytes at `data` in all, at least `size`; 0 means `size`. Matters for inputs that end close to the end of a
     /// page, see `slack` in zb_requirements.
     pub capacity: usize,
-    /// Type and shape of the memory; NULL takes those of the slot at the moment.
+    /// Type and shape of the memory; NULL takes those of the slot at the moment. An output may have -1 for what only the run
+    /// tells, see zb_tensor_wrap.
     pub desc: *const zb_tensor_desc,
 }
 

@@ -3,12 +3,13 @@
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
+use super::error_text::copy_text;
 use super::guard::guard;
 use super::handles::{self, MODELS, ModelEntry};
 use super::layout::{zb_model, zb_model_options, zb_release_fn, zb_slot, zb_slot_info, zb_status};
 use super::slot_text::ModelText;
 use super::{options, pointers, release, slots, versioned};
-use crate::base::{Result, Side, SlotInfo};
+use crate::base::{Result, Side, SlotInfo, fail};
 use crate::core::Model;
 use crate::memory::HostBytes;
 
@@ -230,6 +231,141 @@ pub unsafe extern "C" fn zb_model_find_output(
 ) -> zb_status {
     // SAFETY: the caller's promise.
     guard(|| unsafe { find(model, Side::Output, name, slot) })
+}
+
+/// Copies a text that the model says about itself into `buffer`.
+///
+/// Keys: ONNX has "onnx.producer_name", "onnx.graph_name", "onnx.domain", "onnx.description", "onnx.graph_description",
+/// "onnx.version", and the model's own under their names; TFLite has "tflite.description", "tflite.version" (of the format),
+/// and the named buffers of the model. "zerobind.keys" lists those that the model has, one in a line. `needed`, if not NULL,
+/// always gets the size of the text in bytes with its NUL (0 where there is none); (NULL, 0) asks for that alone. A buffer that is too short gets
+/// NUL-terminated text cut at a character.
+///
+/// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (not UTF-8), NOT_FOUND (the text lists the keys),
+/// UNSUPPORTED (bytes that are no text), BUFFER_TOO_SMALL.
+///
+/// # Safety
+/// `key` is NULL or NUL-terminated; `capacity` bytes at `buffer` are writable; `needed` is NULL or writable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn zb_model_get_metadata(
+    model: *mut zb_model,
+    key: *const c_char,
+    buffer: *mut c_char,
+    capacity: usize,
+    needed: *mut usize,
+) -> zb_status {
+    guard(|| {
+        if !needed.is_null() {
+            // SAFETY: not NULL, writable.
+            unsafe { needed.write(0) };
+        }
+        // SAFETY: the caller's promise.
+        let key = unsafe { pointers::text(key, "key") }?;
+        // SAFETY: as above.
+        with_model(model, |entry| unsafe { copy_text(&entry.model.metadata(key)?, buffer, capacity, needed) })
+    })
+}
+
+/// Gives the number of signatures: sets of names that the author of a TFLite model gave to its slots. ONNX has none.
+///
+/// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE.
+///
+/// # Safety
+/// `count` is NULL or writable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn zb_model_get_signature_count(model: *mut zb_model, count: *mut u32) -> zb_status {
+    guard(|| {
+        pointers::check_out(count, "count")?;
+        let signatures = with_model(model, |entry| Ok(entry.text.signature_keys().len() as u32))?;
+        // SAFETY: not NULL, writable.
+        unsafe { count.write(signatures) };
+        Ok(())
+    })
+}
+
+/// Gives the key of a signature, counted from 0. It lives as long as the model handle.
+///
+/// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (index out of range).
+///
+/// # Safety
+/// `key` is NULL or writable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn zb_model_get_signature_key(
+    model: *mut zb_model,
+    index: u32,
+    key: *mut *const c_char,
+) -> zb_status {
+    guard(|| {
+        pointers::check_out(key, "key")?;
+        let found = with_model(model, |entry| {
+            let keys = entry.text.signature_keys();
+            match keys.get(index as usize) {
+                Some(text) => Ok(text.as_ptr()),
+                None => fail!(InvalidArgument, "signature {index} is out of range: the model has {}", keys.len()),
+            }
+        })?;
+        // SAFETY: not NULL, writable.
+        unsafe { key.write(found) };
+        Ok(())
+    })
+}
+
+/// Finds an input by the name that a signature gives it.
+///
+/// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (not UTF-8), NOT_FOUND (key or name; the text lists
+/// what there is), UNSUPPORTED (the signature is for another graph inside the model than the one that runs).
+///
+/// # Safety
+/// `key` and `name` are NULL or NUL-terminated; `slot` is NULL or writable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn zb_model_signature_find_input(
+    model: *mut zb_model,
+    key: *const c_char,
+    name: *const c_char,
+    slot: *mut zb_slot,
+) -> zb_status {
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { find_in_signature(model, key, Side::Input, name, slot) })
+}
+
+/// Finds an output by the name that a signature gives it.
+///
+/// Any thread. Errors: as zb_model_signature_find_input.
+///
+/// # Safety
+/// `key` and `name` are NULL or NUL-terminated; `slot` is NULL or writable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn zb_model_signature_find_output(
+    model: *mut zb_model,
+    key: *const c_char,
+    name: *const c_char,
+    slot: *mut zb_slot,
+) -> zb_status {
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { find_in_signature(model, key, Side::Output, name, slot) })
+}
+
+/// # Safety
+/// As for `zb_model_signature_find_input`.
+unsafe fn find_in_signature(
+    model: *mut zb_model,
+    key: *const c_char,
+    side: Side,
+    name: *const c_char,
+    slot: *mut zb_slot,
+) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let (key, name) = unsafe { (pointers::text(key, "key")?, pointers::text(name, "name")?) };
+    pointers::check_out(slot, "slot")?;
+    let found = with_model(model, |entry| entry.model.find_in_signature(key, side, name))?;
+    // SAFETY: not NULL, writable.
+    unsafe { slot.write(slots::to_c(found)) };
+    Ok(())
 }
 
 /// # Safety

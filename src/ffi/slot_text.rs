@@ -8,10 +8,11 @@ use super::layout::zb_slot_info;
 use crate::base::{Quantization, Side, Slot, SlotInfo};
 use crate::core::Model;
 
-/// The texts of all slots of a model.
+/// The texts of all slots of a model, and the keys of its signatures.
 pub struct ModelText {
     inputs: Vec<SlotText>,
     outputs: Vec<SlotText>,
+    signature_keys: Vec<CString>,
 }
 
 struct SlotText {
@@ -33,7 +34,13 @@ unsafe impl Sync for SlotText {}
 impl ModelText {
     pub fn new(model: &Model) -> ModelText {
         let texts = |side| model.slots(side).iter().map(SlotText::new).collect();
-        ModelText { inputs: texts(Side::Input), outputs: texts(Side::Output) }
+        let signature_keys = model.signatures().iter().map(|signature| c_string(&signature.key)).collect();
+        ModelText { inputs: texts(Side::Input), outputs: texts(Side::Output), signature_keys }
+    }
+
+    /// The keys of the signatures, in the order of the model.
+    pub fn signature_keys(&self) -> &[CString] {
+        &self.signature_keys
     }
 
     /// Fills in what lives as long as the handle.

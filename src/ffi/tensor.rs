@@ -16,13 +16,18 @@ use crate::memory::{Access, HostRange};
 /// `size` is exactly the bytes of `desc` (zb_tensor_desc_size); `capacity` is how many bytes at `data` are readable in all
 /// (0: `size`): TFLite may read up to 16 bytes past the end of an input. NULL is legal for `data` with size 0.
 ///
+/// A `desc` with dimensions of -1 makes room for an output of which only the run tells the shape: `size` is then all that
+/// there is. Such a tensor binds to outputs only. Where planning knows the shape the output is in place all the same; else
+/// the engine makes the result and, if copies are allowed, it is copied here (COPY_REQUIRED if not, BUFFER_TOO_SMALL if the
+/// room is too small; the bytes behind the result stay as they are). The shape is told by zb_context_get_slot_desc.
+///
 /// With ZB_OK the memory passes to the tensor: it must stay until `release` is called, exactly once, after the tensor
 /// handle is destroyed and no context has the tensor bound; with `release` NULL it must stay that long too. If the call
 /// fails, the memory stays the caller's and `release` is not called. Between runs the bytes are the host's to read and
 /// write; during a run that uses the tensor they are the engine's. An input is read during the run, never at bind.
 ///
-/// Any thread. Errors: NULL_ARGUMENT, INVALID_ARGUMENT (dtype, capacity), SHAPE_MISMATCH (size against desc, a dimension of
-/// -1), UNSUPPORTED (rank, strings), OUT_OF_MEMORY.
+/// Any thread. Errors: NULL_ARGUMENT, INVALID_ARGUMENT (dtype, capacity), SHAPE_MISMATCH (size against desc), UNSUPPORTED
+/// (rank, strings), OUT_OF_MEMORY.
 ///
 /// # Safety
 /// `capacity` bytes at `data` are readable and `size` of them writable, as long as said above.

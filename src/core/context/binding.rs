@@ -21,13 +21,19 @@ impl Context {
     /// host's release callback.
     pub fn bind(&mut self, slot: Slot, tensor: &Arc<Tensor>) -> Result<Displaced> {
         let position = self.position(slot)?;
+        self.check_fits(slot, tensor)?;
+        Ok(self.replace(position, Some(tensor.clone())))
+    }
+
+    /// Whatever can be judged of a tensor for a slot without the other slots.
+    pub(super) fn check_fits(&self, slot: Slot, tensor: &Tensor) -> Result<()> {
         self.check_desc(slot, tensor.desc(), tensor.range().size())?;
         self.check_access(slot, tensor.range().access())?;
         if self.copy_policy == CopyPolicy::Never {
             self.check_alignment(slot, &tensor.range())?;
             self.check_slack(slot, &tensor.range())?;
         }
-        Ok(self.replace(position, Some(tensor.clone())))
+        Ok(())
     }
 
     /// Ends a binding; without one nothing happens.
@@ -62,9 +68,16 @@ impl Context {
                 wanted.byte_size().map(|bytes| format!(" ({bytes} bytes)")).unwrap_or_default()
             );
         }
+        if slot.side == Side::Input && !desc.dims.is_known() {
+            return fail!(
+                ShapeMismatch,
+                "{} is given as {desc}: memory that is read has a shape, so give every dimension",
+                self.model.label(slot)
+            );
+        }
         let wanted = self.pattern(slot);
-        if !desc.dims.matches(&wanted) {
-            let advice = if desc.dims.matches(&info.desc.dims) {
+        if !desc.dims.agrees_with(&wanted) {
+            let advice = if desc.dims.agrees_with(&info.desc.dims) {
                 "bind or lend memory of the shape that was asked for, or call zb_context_resize_input with this one"
             } else if wanted.is_known() {
                 "the shape is fixed by the model"

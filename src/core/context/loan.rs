@@ -51,13 +51,6 @@ impl Context {
 
     /// A lent input that differs from the slot only in open dimensions resizes it, and that stays.
     fn adopt_shape(&mut self, slot: Slot, desc: &Desc, size: usize) -> Result<()> {
-        if slot.side == Side::Input && !desc.dims.is_known() {
-            let label = self.model.label(slot);
-            return fail!(
-                ShapeMismatch,
-                "{label} is lent as {desc}: memory that exists has every dimension, so give them all"
-            );
-        }
         if slot.side == Side::Input && self.gives_new_shape(slot, desc) {
             let before = self.resized[slot.index].replace(desc.dims);
             self.slots[slot.index].resized_before_loan = Some(before);

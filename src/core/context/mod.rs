@@ -8,10 +8,12 @@ mod binding;
 mod fit;
 mod loan;
 mod report;
+mod reset;
 mod route;
 mod run;
 mod settle;
 mod shapes;
+mod swap;
 mod view;
 
 use std::sync::Arc;
@@ -107,7 +109,7 @@ struct SlotState {
     /// How the coming run meets the memory.
     route: Route,
     last: LastRun,
-    /// The shape that was promised for the last run, where planning did not know it.
+    /// The shape in the last run, where planning did not know it: promised before, or computed by the run.
     promised: Option<Desc>,
 }
 

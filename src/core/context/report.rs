@@ -51,7 +51,7 @@ pub struct LastRun {
     pub route: Route,
     /// The memory was a loan, which is over.
     pub lent: bool,
-    /// Asked of the engine late: when the report is, or when the slot is about to be given other memory.
+    /// Asked of the engine when the slot is about to be given other memory, and by the report while it is not.
     engine_address: Option<usize>,
 }
 
@@ -68,8 +68,9 @@ impl Context {
         if !self.has_run {
             return Ok(Report::default());
         }
-        self.note_engine_address(position);
         let last = self.slots[position].last;
+        // kept where the engine has let go of the memory since; otherwise asked now, since a later run may move it
+        let engine_address = last.engine_address.unwrap_or_else(|| self.current_engine_address(position));
         let (path, bytes_copied, reason) = match last.route {
             Route::Engine => (Path::Unbound, 0, None),
             Route::Direct(_) => (Path::Direct, 0, None),
@@ -84,7 +85,7 @@ impl Context {
             path,
             bytes_copied,
             host_address: last.route.memory().map_or(0, |memory| memory.data() as usize),
-            engine_address: last.engine_address.unwrap_or(0),
+            engine_address,
             reason,
         })
     }
@@ -115,9 +116,12 @@ impl Context {
     /// Keeps the address that the engine has for a slot in the last run, while it still has it.
     pub(super) fn note_engine_address(&mut self, position: usize) {
         if self.has_run && self.slots[position].last.engine_address.is_none() {
-            let owner = self.owner_of(self.slot_at(position));
-            let address = self.engine.engine_address(owner) as usize;
-            self.slots[position].last.engine_address = Some(address);
+            self.slots[position].last.engine_address = Some(self.current_engine_address(position));
         }
+    }
+
+    fn current_engine_address(&mut self, position: usize) -> usize {
+        let owner = self.owner_of(self.slot_at(position));
+        self.engine.engine_address(owner) as usize
     }
 }

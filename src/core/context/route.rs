@@ -63,14 +63,16 @@ impl Context {
         state.loan.or_else(bound).map(|memory| (memory, state.given_desc()))
     }
 
-    /// The desc of the memory that a run uses for a slot: planned, or promised where only the run will tell.
+    /// The desc of the memory that a run uses for a slot: planned, or given where only the run will tell.
     pub(super) fn desc_in_use(&self, position: usize) -> Desc {
-        let promised = || self.slots[position].given_desc().copied();
-        let planned = self.planned(self.slot_at(position)).map(|planned| planned.desc);
-        match planned.filter(|desc| desc.dims.is_known()).or_else(promised) {
-            Some(desc) => desc,
-            None => self.wanted_desc(self.slot_at(position)),
-        }
+        let slot = self.slot_at(position);
+        let given = || self.slots[position].given_desc().copied();
+        self.settled_desc(slot).or_else(given).unwrap_or_else(|| self.wanted_desc(slot))
+    }
+
+    /// What planning found out about a slot, where it knows the whole shape.
+    pub(super) fn settled_desc(&self, slot: Slot) -> Option<Desc> {
+        self.planned(slot).map(|planned| planned.desc).filter(|desc| desc.dims.is_known())
     }
 
     fn missing_input(&self, position: usize) -> Result<Route> {
@@ -110,7 +112,12 @@ impl Context {
     }
 
     fn route_output(&self, slot: Slot, memory: HostRange, desc: Option<&Desc>) -> Result<Route> {
-        let desc = self.checked_desc(slot, desc, memory.size())?;
+        let given = self.checked_desc(slot, desc, memory.size())?;
+        // planning fills in what the host left open
+        let desc = if given.dims.is_known() { given } else { self.settled_desc(slot).unwrap_or(given) };
+        if !desc.dims.is_known() {
+            return self.route_open_output(slot, memory, &desc);
+        }
         let needed = desc.memory_size()?;
         if memory.size() < needed {
             return fail!(
@@ -130,6 +137,19 @@ impl Context {
             return self.stage(slot, memory, Error::new(Status::CopyRequired, ""), reason);
         }
         self.direct_or_staged(slot, memory)
+    }
+
+    /// An output of a size that neither planning nor the host knows: the engine makes it, and a copy goes into the host's
+    /// room for it.
+    fn route_open_output(&self, slot: Slot, memory: HostRange, desc: &Desc) -> Result<Route> {
+        if let Some(reason) = self.planned(slot).and_then(|planned| planned.fixed) {
+            return self.stage(slot, memory, Error::new(Status::CopyRequired, ""), reason);
+        }
+        let text = format!(
+            "{} is {desc}, so only the run tells its size: give its memory a desc with the shape that you expect, leave it unbound and use zb_context_output_view, or allow copies",
+            self.model.label(slot)
+        );
+        self.stage(slot, memory, Error::new(Status::CopyRequired, text), c"only the run tells its size")
     }
 
     /// An input that the model lists twice: there is one tensor, so there can be one memory only.
@@ -204,13 +224,6 @@ impl Context {
             None => self.wanted_desc(slot),
         };
         self.check_desc(slot, &desc, size)?;
-        if !desc.dims.is_known() {
-            return fail!(
-                CopyRequired,
-                "{} is {desc}: give memory for it a desc with the shape that you expect, or leave it unbound and use zb_context_output_view",
-                self.model.label(slot)
-            );
-        }
         Ok(desc)
     }
 }

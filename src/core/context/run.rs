@@ -1,15 +1,17 @@
 //! Running.
 
+use std::ffi::CStr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::Context;
 use super::report::LastRun;
 use super::route::Route;
-use crate::base::{Result, fail};
+use crate::base::{Desc, Result, fail};
 use crate::core::Tensor;
 use crate::core::usage::{self, Access, Usage, Uses};
 use crate::memory::HostRange;
+use crate::runtime::OutputView;
 
 /// A bound tensor that a run uses.
 pub struct Use {
@@ -97,8 +99,8 @@ impl Context {
     fn copy_outputs(&mut self) -> Result<()> {
         let mut result = Ok(());
         for position in self.inputs..self.slots.len() {
-            let Route::Staged(memory, _) = self.slots[position].route else { continue };
-            if let Err(error) = self.copy_output(position, &memory) {
+            let Route::Staged(memory, reason) = self.slots[position].route else { continue };
+            if let Err(error) = self.copy_output(position, &memory, reason) {
                 // the engine still has the value, and it can be viewed there
                 self.slots[position].last = LastRun::new(Route::Engine, false);
                 self.remembered = false;
@@ -108,19 +110,44 @@ impl Context {
         result
     }
 
-    fn copy_output(&mut self, position: usize, memory: &HostRange) -> Result<()> {
-        let desc = self.desc_in_use(position);
+    fn copy_output(&mut self, position: usize, memory: &HostRange, reason: &'static CStr) -> Result<()> {
+        let wanted = self.desc_in_use(position);
         let view = self.value_of(position)?;
-        if view.desc != desc {
+        self.check_computed(position, &wanted, &view)?;
+        let copied = memory.copy_from(&view.memory);
+        self.stats.bytes_copied += copied as u64;
+        if !wanted.dims.is_known() {
+            // reports and views speak of what this run computed, not of the room that there was for it
+            self.slots[position].last =
+                LastRun::new(Route::Staged(memory.prefix(copied), reason), self.is_lent(position));
+            self.slots[position].promised = Some(view.desc);
+        }
+        Ok(())
+    }
+
+    /// Whether what the run computed is what the host has room for.
+    fn check_computed(&self, position: usize, wanted: &Desc, view: &OutputView) -> Result<()> {
+        let given = self.effective(position).map_or(0, |(memory, _)| memory.size());
+        let (computed, needed) = (view.desc, view.memory.size());
+        if needed > given {
             return fail!(
-                ShapeMismatch,
-                "{} was given memory for {desc}, but the run computed {}: nothing was copied, and zb_context_output_view has it",
-                self.label(position),
-                view.desc
+                BufferTooSmall,
+                "{}: the run computed {computed}, which is {needed} bytes, but the buffer has {given}: it is as it was, and zb_context_output_view has the result",
+                self.label(position)
             );
         }
-        self.stats.bytes_copied += memory.copy_from(&view.memory) as u64;
+        if computed.dtype != wanted.dtype || !computed.dims.agrees_with(&wanted.dims) {
+            return fail!(
+                ShapeMismatch,
+                "{} was given memory for {wanted}, but the run computed {computed} ({needed} bytes): the memory is as it was, and zb_context_output_view has the result",
+                self.label(position)
+            );
+        }
         Ok(())
+    }
+
+    fn is_lent(&self, position: usize) -> bool {
+        self.slots[position].loan.is_some()
     }
 
     /// Lists each bound tensor of the run once, as written if any slot writes it.

@@ -3,7 +3,7 @@
 use super::{Attached, Context};
 use crate::base::{Desc, Dims, Result, Side, Slot, SlotFlags, fail};
 use crate::core::Tensor;
-use crate::runtime::{Alignment, PlannedSlot, Rebind};
+use crate::runtime::{Alignment, Plan, PlannedSlot, Rebind};
 
 /// What memory for a slot has to be like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +99,12 @@ impl Context {
             }
         }
         self.planned_dims = dims;
+        self.adopt(plan);
+        Ok(())
+    }
+
+    /// Takes a plan of `planned_dims` that is in force in the engine, where nothing is attached.
+    pub(super) fn adopt(&mut self, plan: Plan) {
         self.has_twins = plan.inputs.iter().chain(&plan.outputs).any(|planned| planned.twin.is_some());
         self.plan = Some(plan);
         // what a new address costs is only found out by planning
@@ -107,7 +113,6 @@ impl Context {
         for slot in &mut self.slots {
             slot.staging = None;
         }
-        Ok(())
     }
 
     fn known_input_dims(&self, index: usize) -> Result<Dims> {

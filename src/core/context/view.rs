@@ -30,10 +30,16 @@ impl Context {
         }
         match last.route {
             Route::Direct(memory) | Route::Staged(memory, _) => {
-                Ok(OutputView { memory, desc: self.desc_in_use(position) })
+                Ok(OutputView { memory, desc: self.desc_of_last_run(position) })
             }
             Route::Engine | Route::Shared(_) => self.value_of(position),
         }
+    }
+
+    /// What an output was in the last run, where it is in memory of the host.
+    fn desc_of_last_run(&self, position: usize) -> Desc {
+        let settled = self.settled_desc(self.slot_at(position));
+        settled.or(self.slots[position].promised).unwrap_or_else(|| self.desc_in_use(position))
     }
 
     /// An output as the engine has it.

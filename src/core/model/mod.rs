@@ -1,15 +1,17 @@
 //! Models: bytes read once, shared by their contexts.
 
+mod description;
+
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::context::ContextOptions;
-use super::count::Counted;
-use super::options::{self, Setting};
 use crate::base::{Desc, Dtype, Error, Kind, Result, Side, Slot, SlotInfo, Status, fail};
+use crate::core::context::ContextOptions;
+use crate::core::count::Counted;
+use crate::core::options::{self, Setting};
 use crate::memory::{Buffer, HostBytes};
 use crate::runtime::{self, EngineContext, EngineModel, EngineOptions, ModelSource, Runtime};
 
@@ -152,7 +154,7 @@ impl Model {
         Ok(())
     }
 
-    pub(super) fn new_engine_context(&self, options: &ContextOptions) -> Result<Box<dyn EngineContext>> {
+    pub(in crate::core) fn new_engine_context(&self, options: &ContextOptions) -> Result<Box<dyn EngineContext>> {
         let settings = options::for_engine(self.runtime, options.settings.clone())?;
         self.engine.new_context(&EngineOptions { threads: options.threads, settings })
     }
