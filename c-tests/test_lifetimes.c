@@ -312,7 +312,7 @@ static void failed_wraps_release_nothing(void)
     zb_tensor_desc good = F32(4), bad = F32(5), open = F32(-1), strings = DESC(ZB_DTYPE_STRING, 4);
     zb_tensor *tensor = NULL;
     CHECK_STATUS(zb_tensor_wrap(&bad, buffer.data, BYTES, 0, zt_count_release, &releases, &tensor), ZB_ERROR_SHAPE_MISMATCH);
-    CHECK_STATUS(zb_tensor_wrap(&open, buffer.data, BYTES, 0, zt_count_release, &releases, &tensor), ZB_ERROR_SHAPE_MISMATCH);
+    CHECK_STATUS(zb_tensor_wrap_const(&open, buffer.data, BYTES, 0, zt_count_release, &releases, &tensor), ZB_ERROR_SHAPE_MISMATCH);
     CHECK_STATUS(zb_tensor_wrap(&strings, buffer.data, BYTES, 0, zt_count_release, &releases, &tensor), ZB_ERROR_UNSUPPORTED);
     CHECK_STATUS(zb_tensor_wrap(&good, NULL, BYTES, 0, zt_count_release, &releases, &tensor), ZB_ERROR_NULL_ARGUMENT);
     CHECK_STATUS(zb_tensor_wrap_const(&good, buffer.data, BYTES, 8, zt_count_release, &releases, &tensor),

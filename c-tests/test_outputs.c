@@ -468,7 +468,7 @@ static void a_promised_shape_is_broken(void)
     for (size_t n = 0; n < sizeof hits / sizeof *hits; n++) {
         fill_with_hits(&x, hits[n], places);
         memset(y.data, 0xCD, y.size);
-        CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_SHAPE_MISMATCH);
+        CHECK_STATUS(zb_infer(context, NULL), hits[n] > 3 ? ZB_ERROR_BUFFER_TOO_SMALL : ZB_ERROR_SHAPE_MISMATCH);
         CHECK_ERROR_SAYS("y");
         CHECK_GUARDS(&y);
         /* and the next run is none the worse for it */
@@ -491,8 +491,9 @@ static void a_broken_promise_leaves_the_result_in_view(void)
     zt_bind(context, ZB_INPUT(0), F32(16), &x);
     zt_bind(context, ZB_OUTPUT(0), DESC(ZB_DTYPE_I64, 3, 1), &y);
     fill_with_hits(&x, 5, places);
-    CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_SHAPE_MISMATCH);
-    CHECK_ERROR_SAYS("zb_context_output_view has it");
+    CHECK_STATUS(zb_infer(context, NULL), ZB_ERROR_BUFFER_TOO_SMALL);
+    CHECK_ERROR_SAYS("40 bytes");
+    CHECK_ERROR_SAYS("zb_context_output_view");
     CHECK(zt_is_untouched(&y));
     CHECK_BYTES(view_of(context, ZB_OUTPUT(0), DESC(ZB_DTYPE_I64, 5, 1)), places, 40);
     zb_context_destroy(context);

@@ -961,7 +961,8 @@ zb_status zb_tensor_wrap(const struct zb_tensor_desc *ZB_NONNULL desc,
                          void *user_data,
                          struct zb_tensor **ZB_NONNULL tensor);
 
-// As zb_tensor_wrap, for memory that is never written: such a tensor can be bound to inputs only (else READ_ONLY).
+// As zb_tensor_wrap, for memory that is never written: such a tensor can be bound to inputs only (else READ_ONLY), so every
+// dimension has to be known.
 //
 // Requires:
 // `capacity` bytes at `data` are readable, as long as zb_tensor_wrap says.

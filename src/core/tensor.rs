@@ -6,7 +6,7 @@ use super::count::Counted;
 use super::release::Release;
 use super::usage::Usage;
 use crate::base::{Desc, Dtype, Kind, Result, fail};
-use crate::memory::{Buffer, HostRange};
+use crate::memory::{Access, Buffer, HostRange};
 
 /// The largest alignment that an allocation may ask for: a huge page.
 const MAX_ALIGNMENT: usize = 1 << 21;
@@ -36,8 +36,8 @@ impl Tensor {
     /// ownership of the memory passes.
     ///
     /// A shape with -1 is one that only a run will tell; then `size` is the room that there is for it.
-    pub fn check(desc: &Desc, size: usize) -> Result<()> {
-        if desc.dtype != Dtype::String && !desc.dims.is_known() {
+    pub fn check(desc: &Desc, size: usize, access: Access) -> Result<()> {
+        if desc.dtype != Dtype::String && !desc.dims.is_known() && access == Access::ReadWrite {
             return Ok(());
         }
         let needed = desc.memory_size()?;

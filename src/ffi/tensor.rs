@@ -47,7 +47,8 @@ pub unsafe extern "C" fn zb_tensor_wrap(
     guard(|| unsafe { wrap(desc, memory, release, user_data, tensor) })
 }
 
-/// As zb_tensor_wrap, for memory that is never written: such a tensor can be bound to inputs only (else READ_ONLY).
+/// As zb_tensor_wrap, for memory that is never written: such a tensor can be bound to inputs only (else READ_ONLY), so every
+/// dimension has to be known.
 ///
 /// # Safety
 /// `capacity` bytes at `data` are readable, as long as zb_tensor_wrap says.
@@ -213,7 +214,7 @@ unsafe fn wrap(
     pointers::check_out(place, "tensor")?;
     let Wrapped { data, size, capacity, access } = memory;
     let capacity = pointers::check_data(data, size, capacity)?;
-    Tensor::check(&desc, size)?;
+    Tensor::check(&desc, size, access)?;
     let (release, ownership) = release::pending(release, user_data, data, size);
     // SAFETY: the caller's promise, which lasts until `release` is dropped with the tensor.
     let range = unsafe { HostRange::new(data, size, capacity, access) };
