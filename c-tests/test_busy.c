@@ -88,12 +88,12 @@ typedef struct adder {
     zb_tensor *tensors[3];
 } adder;
 
-static void make_adder(adder *made, const char *line)
+static void make_adder_of(adder *made, const char *model, const char *line)
 {
     zb_tensor_desc desc = F32(4);
     zt_buffer *buffers[3];
     const zb_slot slots[3] = {ZB_INPUT(0), ZB_INPUT(1), ZB_OUTPUT(0)};
-    made->model = mock_open(MOCK_ADD4);
+    made->model = mock_open(model);
     made->context = mock_context(made->model, line);
     made->x = zt_buffer_new(BYTES);
     made->y = zt_buffer_new(BYTES);
@@ -109,6 +109,17 @@ static void make_adder(adder *made, const char *line)
         REQUIRE_OK(zb_tensor_wrap(&desc, buffers[i]->data, BYTES, 0, zt_count_release, &made->releases, &made->tensors[i]));
         REQUIRE_OK(zb_tensor_bind(made->tensors[i], made->context, slots[i]));
     }
+}
+
+static void make_adder(adder *made, const char *line)
+{
+    make_adder_of(made, MOCK_ADD4, line);
+}
+
+/* on an engine that cannot stop a run */
+static void make_stubborn_adder(adder *made, const char *line)
+{
+    make_adder_of(made, MOCK_ADD4 "unstoppable\n", line);
 }
 
 static void check_sum(adder *made)
@@ -225,7 +236,7 @@ static void every_call_while_planning(void)
 
 /* --- destroy during a run --- */
 
-/* Nothing waits, the run ends as if nothing had happened, and then everything goes, once. */
+/* Nothing waits, the run is asked to stop, and when it has ended everything goes, once. */
 static void check_destroy_during(adder *made, call *run)
 {
     start(run);
@@ -249,6 +260,17 @@ static void destroy_during_a_run(void)
     make_adder(&made, "run wait door");
     call run = call_of(made.context);
     check_destroy_during(&made, &run);
+    CHECK_EQ(run.status, ZB_ERROR_CANCELLED);
+    CHECK(zt_is_untouched(&made.z));
+    free_adder(&made);
+}
+
+static void destroy_during_a_run_that_cannot_stop(void)
+{
+    adder made;
+    make_stubborn_adder(&made, "run wait door");
+    call run = call_of(made.context);
+    check_destroy_during(&made, &run);
     CHECK_EQ(run.status, ZB_OK);
     check_sum(&made);
     free_adder(&made);
@@ -259,7 +281,7 @@ static void destroy_during_a_run_with_loans(void)
     adder made;
     zt_buffer lent = zt_buffer_new(BYTES);
     zb_loan loan = zt_lend_output(0, &lent);
-    make_adder(&made, "run wait door");
+    make_stubborn_adder(&made, "run wait door");
     call run = call_of(made.context);
     run.loans = &loan;
     run.loan_count = 1;
@@ -273,7 +295,7 @@ static void destroy_during_a_run_with_loans(void)
 static void destroy_during_a_run_that_fails(void)
 {
     adder made;
-    make_adder(&made, "run panic never reached");
+    make_stubborn_adder(&made, "run panic never reached");
     zb_context_destroy(made.context);
     made.context = NULL;
     zb_option options[2] = {{"mock.line", "run wait door"}, {"mock.line", "finish fail RUNTIME no luck today"}};
@@ -481,6 +503,7 @@ static const zt_test tests[] = {
     ON_BOTH(every_call_during_a_run_with_loans),
     ON_BOTH(every_call_while_planning),
     ON_BOTH(destroy_during_a_run),
+    ON_BOTH(destroy_during_a_run_that_cannot_stop),
     ON_BOTH(destroy_during_a_run_with_loans),
     ON_BOTH(destroy_during_a_run_that_fails),
     ON_BOTH(destroy_while_planning),

@@ -163,7 +163,6 @@ static void model_invalid(void)
 
 static void unsupported(void)
 {
-    zb_infer_options options = ZB_INFER_OPTIONS_INIT;
     zb_tensor_desc desc = DESC(ZB_DTYPE_STRING, 3);
     size_t size = 0;
     zb_model *model = NULL;
@@ -175,13 +174,6 @@ static void unsupported(void)
     CHECK_ERROR_SAYS("max_tensor_bytes");
     CHECK_STATUS(zb_tensor_desc_size(&desc, &size), ZB_ERROR_UNSUPPORTED);
     CHECK_ERROR_SAYS("string");
-    model = zt_open("add4");
-    zb_context *context = zt_context(model);
-    options.deadline_ns = 1000000;
-    CHECK_STATUS(zb_infer(context, &options), ZB_ERROR_UNSUPPORTED);
-    CHECK_ERROR_SAYS("deadline");
-    zb_context_destroy(context);
-    zb_model_destroy(model);
     free(path);
 }
 

@@ -484,7 +484,9 @@ typedef struct zb_infer_options {
   uint32_t struct_size;
   // 0.
   uint32_t flags;
-  // 0 for none; a deadline is ZB_ERROR_UNSUPPORTED in this version.
+  // When the run has to be over, in ns from the call; 0: whenever it is. If it passes before the engine starts, nothing
+  // runs and nothing is written; during the run the engine is asked to stop, as by zb_context_cancel and with the same
+  // limits. Either way the call gives ZB_ERROR_DEADLINE_EXCEEDED; a run that completes is ZB_OK, however late.
   uint64_t deadline_ns;
 } zb_infer_options;
 
@@ -799,11 +801,23 @@ zb_status zb_context_create(struct zb_model *ZB_NONNULL model,
                             const struct zb_context_options *options,
                             struct zb_context **ZB_NONNULL context);
 
-// Destroys the handle; NULL is fine. A run in progress on another thread ends as if nothing had happened; then, or now if
-// there is none, bound tensors are let go, which may call their release.
+// Destroys the handle; NULL is fine. A run in progress on another thread is asked to stop, as by zb_context_cancel, and
+// its call returns when it has; then, or now if there is none, bound tensors are let go, which may call their release.
 //
 // Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
 zb_status zb_context_destroy(struct zb_context *context);
+
+// Asks the run in progress to stop; without one nothing happens, and later runs are not affected.
+//
+// ZB_OK means that it was asked; whether it stopped is told by the status of the run: CANCELLED, or ZB_OK if it ran to its
+// end all the same. The engines look between two operators of the model: TFLite counts all that XNNPACK has taken over as
+// one operator, so a model that is XNNPACK's as a whole does not stop. After CANCELLED the bound outputs of that run and the
+// state inside the engine are unspecified (zb_context_reset_state), and the next run is none the worse for it.
+//
+// Any thread, also during a run. May start one thread in the process. Errors: NULL_ARGUMENT, INVALID_HANDLE, UNSUPPORTED
+// (this build of the engine cannot stop), OUT_OF_MEMORY (the thread).
+ZB_MUST_USE
+zb_status zb_context_cancel(struct zb_context *ZB_NONNULL context);
 
 // Records a new shape for an input, `rank` dimensions of 0 or more. Only dimensions that are -1 in the model may change.
 //
@@ -1053,7 +1067,8 @@ zb_status zb_tensor_bind(struct zb_tensor *ZB_NONNULL tensor,
 //
 // Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (options), BUSY (the context runs; a tensor is in use by another
 // context), UNBOUND (an input has no memory), SHAPE_MISMATCH, BUFFER_TOO_SMALL, MISALIGNED, ALIASED, COPY_REQUIRED,
-// UNSUPPORTED, RUNTIME (the engine's text), OUT_OF_MEMORY, and those of zb_context_prepare.
+// UNSUPPORTED, RUNTIME (the engine's text), OUT_OF_MEMORY, CANCELLED (zb_context_cancel, or the context was destroyed),
+// DEADLINE_EXCEEDED, and those of zb_context_prepare.
 //
 // Requires:
 // `options` is NULL or has its struct_size set; the memory of bound tensors is as zb_tensor_wrap asks.

@@ -60,7 +60,7 @@ fn model(lines: &str) -> Arc<Model> {
 
 fn context_of(lines: &str, copy_policy: CopyPolicy) -> Context {
     let options = ContextOptions { threads: 1, copy_policy, ..ContextOptions::default() };
-    Context::new(model(lines), &options).unwrap()
+    Context::new(model(lines), &options).unwrap().0
 }
 
 fn context(lines: &str) -> Context {
@@ -80,7 +80,7 @@ fn loan(slot: Slot, range: HostRange, desc: Option<Desc>) -> Loan {
 }
 
 fn infer_with(context: &mut Context, loans: &[Loan]) -> Result<()> {
-    context.infer_with(|lending| {
+    context.infer_with(None, |lending| {
         loans.iter().try_for_each(|(slot, range, desc)| lending.lend(*slot, *range, desc.as_ref()))
     })
 }
@@ -103,13 +103,13 @@ fn a_settled_context_runs_without_another_attach() {
     bind(&mut context, X, x.tensor(4)).unwrap();
     bind(&mut context, Y, y.tensor(4)).unwrap();
     bind(&mut context, Z, z.tensor(4)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(
         take_trace("settled"),
         ["plan [[4], [4]]", "attach input 0 Sticky", "attach input 1 Sticky", "attach output 0 Sticky", "run"]
     );
     for _ in 0..10 {
-        context.infer().unwrap();
+        context.infer(None).unwrap();
     }
     assert_eq!(take_trace("settled"), ["run"; 10]);
     let stats = context.stats();
@@ -125,10 +125,10 @@ fn rebinding_touches_that_slot_alone() {
     let mut context = adder("trace rebinding");
     bind(&mut context, X, x.tensor(4)).unwrap();
     bind(&mut context, Y, y.tensor(4)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     take_trace("rebinding");
     bind(&mut context, Y, other.tensor(4)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(take_trace("rebinding"), ["detach input 1", "attach input 1 Sticky", "run"]);
 }
 
@@ -138,13 +138,13 @@ fn a_refused_bind_changes_nothing() {
     let mut context = adder("trace refused-bind");
     bind(&mut context, X, x.tensor(4)).unwrap();
     bind(&mut context, Y, y.tensor(4)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     take_trace("refused-bind");
     refused(bind(&mut context, Y, short.tensor(3)), Status::ShapeMismatch);
     refused(bind(&mut context, Slot::input(2), short.tensor(4)), Status::InvalidArgument);
     // still settled, and the view of the last run still stands
     assert!(context.output_view(Z).is_ok());
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(take_trace("refused-bind"), ["run"]);
 }
 
@@ -171,7 +171,7 @@ fn loans_are_taken_back_and_bindings_stay() {
         ]
     );
     assert_eq!((out.0[0], z.0[0]), (41.0, 0.0));
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(take_trace("loans"), ["attach input 1 Sticky", "attach output 0 Sticky", "run"]);
     assert_eq!((out.0[0], z.0[0]), (41.0, 3.0));
 }
@@ -182,7 +182,7 @@ fn a_loan_that_shadowed_nothing_leaves_the_slot_unbound() {
     let mut context = adder("");
     let loans = [loan(X, x.range(4), None), loan(Y, y.range(4), None)];
     infer_with(&mut context, &loans).unwrap();
-    assert!(refused(context.infer(), Status::Unbound).contains("'x'"));
+    assert!(refused(context.infer(None), Status::Unbound).contains("'x'"));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn every_way_out_takes_loans_back() {
         // the attach that failed attached nothing
         let attached = count("attach") - usize::from(rule.starts_with("attach"));
         assert_eq!(attached, count("detach"), "{rule}: {trace:?}");
-        refused(context.infer(), Status::Unbound);
+        refused(context.infer(None), Status::Unbound);
         let loans = [loan(X, x.range(4), None), loan(Y, y.range(4), None)];
         infer_with(&mut context, &loans).unwrap();
     }
@@ -225,7 +225,7 @@ fn refused_runs_leave_nothing_attached() {
     refused(infer_with(&mut context, &overlap), Status::Aliased);
     assert_eq!(take_trace("refused-runs"), ["plan [[4], [4]]"]);
     // what was said of the earlier loans is forgotten
-    refused(context.infer(), Status::Unbound);
+    refused(context.infer(None), Status::Unbound);
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn overlap_is_judged_over_loans_and_bindings_together() {
     bind(&mut context, X, x.tensor(4)).unwrap();
     bind(&mut context, Y, y.tensor(4)).unwrap();
     bind(&mut context, Z, x.tensor(4)).unwrap();
-    refused(context.infer(), Status::Aliased);
+    refused(context.infer(None), Status::Aliased);
     // a loan shadows the binding that was in the way
     infer_with(&mut context, &[loan(Z, z.range(4), None)]).unwrap();
     // slack does not count: the output begins where the input ends
@@ -286,11 +286,11 @@ fn bindings_stay_across_a_resize_and_are_judged_by_the_run() {
     let mut x = Memory::new(&[1.0; 8]);
     let mut context = context("input x f32 rows=2 2\noutput z f32 rows 2");
     bind(&mut context, X, Tensor::wrap(f32s(&[2, 2]), x.range(4), Release::NONE)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     context.resize_input(X, dims(&[3, 2])).unwrap();
-    refused(context.infer(), Status::ShapeMismatch);
+    refused(context.infer(None), Status::ShapeMismatch);
     context.resize_input(X, dims(&[2, 2])).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
 }
 
 #[test]
@@ -320,10 +320,10 @@ fn a_bound_tensor_gives_an_open_input_its_shape() {
     let mut context = context("input x f32 rows 2\noutput z f32 rows 2");
     refused(context.prepare(), Status::ShapeMismatch);
     bind(&mut context, X, Tensor::wrap(f32s(&[3, 2]), x.range(6), Release::NONE)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(context.slot_facts(Z).unwrap().desc, f32s(&[3, 2]));
     bind(&mut context, X, Tensor::wrap(f32s(&[4, 2]), other.range(8), Release::NONE)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(context.slot_facts(Z).unwrap().desc, f32s(&[4, 2]));
 }
 
@@ -332,7 +332,7 @@ fn over_the_limit_is_refused_before_the_engine_plans() {
     let text = "zerobind-mock 1\ninput x f32 rows=1\noutput z f32 rows\ntrace limit";
     let options = ModelOptions { max_tensor_bytes: 1000, ..ModelOptions::default() };
     let model = Model::open_copy(text.as_bytes(), options).unwrap();
-    let mut context = Context::new(model, &ContextOptions { threads: 1, ..ContextOptions::default() }).unwrap();
+    let mut context = Context::new(model, &ContextOptions { threads: 1, ..ContextOptions::default() }).unwrap().0;
     assert!(refused(context.resize_input(X, dims(&[251])), Status::Unsupported).contains("1004"));
     context.resize_input(X, dims(&[250])).unwrap();
     context.prepare().unwrap();
@@ -344,7 +344,7 @@ fn an_output_over_the_limit_leaves_the_last_plan_in_force() {
     let text = "zerobind-mock 1\ninput x f32 rows=1\noutput z f32 rows 100\ntrace output-limit";
     let options = ModelOptions { max_tensor_bytes: 1000, ..ModelOptions::default() };
     let model = Model::open_copy(text.as_bytes(), options).unwrap();
-    let mut context = Context::new(model, &ContextOptions { threads: 1, ..ContextOptions::default() }).unwrap();
+    let mut context = Context::new(model, &ContextOptions { threads: 1, ..ContextOptions::default() }).unwrap().0;
     context.prepare().unwrap();
     context.resize_input(X, dims(&[3])).unwrap();
     assert!(refused(context.prepare(), Status::Unsupported).contains("1200"));
@@ -362,7 +362,7 @@ fn twins_are_attached_once() {
     bind(&mut strict, Slot::output(0), x.tensor(4)).unwrap();
     bind(&mut strict, Slot::output(1), y.tensor(4)).unwrap();
     bind(&mut strict, Slot::output(2), y.tensor(4)).unwrap();
-    strict.infer().unwrap();
+    strict.infer(None).unwrap();
     assert_eq!(take_trace("twins")[1..], ["attach input 0 Sticky", "attach output 1 Sticky", "run"]);
     for output in 0..3 {
         assert_eq!(strict.report(Slot::output(output)).unwrap().path, Path::Direct);
@@ -370,12 +370,12 @@ fn twins_are_attached_once() {
     // at another address it takes a copy
     let mut copy = Memory::new(&[]);
     bind(&mut strict, Slot::output(2), copy.tensor(4)).unwrap();
-    refused(strict.infer(), Status::CopyRequired);
+    refused(strict.infer(None), Status::CopyRequired);
     let mut allowing = context_of(lines, CopyPolicy::Allow);
     bind(&mut allowing, X, x.tensor(4)).unwrap();
     bind(&mut allowing, Slot::output(0), y.tensor(4)).unwrap();
     bind(&mut allowing, Slot::output(2), copy.tensor(4)).unwrap();
-    allowing.infer().unwrap();
+    allowing.infer(None).unwrap();
     assert_eq!((y.0[..4].to_vec(), copy.0[..4].to_vec()), (vec![1.0; 4], vec![1.0; 4]));
     assert_eq!(allowing.report(Slot::output(0)).unwrap().bytes_copied, 16);
     // the other of two twins has no memory, so the tensor lies in that of this one
@@ -389,15 +389,15 @@ fn fixed_outputs_are_viewed_or_copied() {
     let lines = "input x f32 4\noutput z f32 4 fixed";
     let mut strict = context(lines);
     bind(&mut strict, X, x.tensor(4)).unwrap();
-    strict.infer().unwrap();
+    strict.infer(None).unwrap();
     assert_eq!(strict.output_view(Z).unwrap().memory.size(), 16);
     bind(&mut strict, Z, z.tensor(4)).unwrap();
-    refused(strict.infer(), Status::CopyRequired);
+    refused(strict.infer(None), Status::CopyRequired);
     assert_eq!(z.0[0], 0.0);
     let mut allowing = context_of(lines, CopyPolicy::Allow);
     bind(&mut allowing, X, x.tensor(4)).unwrap();
     bind(&mut allowing, Z, z.tensor(4)).unwrap();
-    allowing.infer().unwrap();
+    allowing.infer(None).unwrap();
     let report = allowing.report(Z).unwrap();
     assert_eq!((report.path, report.bytes_copied, z.0[3]), (Path::Staged, 16, 3.0));
     assert!(report.reason.is_some());
@@ -415,8 +415,8 @@ fn misaligned_memory_is_staged_only_when_copies_are_allowed() {
     let mut allowing = context_of(lines, CopyPolicy::Allow);
     bind(&mut allowing, X, misaligned).unwrap();
     bind(&mut allowing, Z, z.tensor(4)).unwrap();
-    allowing.infer().unwrap();
-    allowing.infer().unwrap();
+    allowing.infer(None).unwrap();
+    allowing.infer(None).unwrap();
     assert_eq!(z.0[..4], [1.0, 2.0, 3.0, 4.0]);
     // staging memory is made once and stays attached
     assert_eq!(take_trace("staged")[1..], ["attach input 0 Sticky", "attach output 0 Sticky", "run", "run"]);
@@ -426,7 +426,7 @@ fn misaligned_memory_is_staged_only_when_copies_are_allowed() {
     let mut good = Memory::new(&[9.0; 4]);
     infer_with(&mut allowing, &[loan(X, good.range(4), None)]).unwrap();
     assert_eq!((z.0[0], allowing.report(X).unwrap().path), (9.0, Path::Direct));
-    allowing.infer().unwrap();
+    allowing.infer(None).unwrap();
     assert_eq!((z.0[0], allowing.report(X).unwrap().path), (1.0, Path::Staged));
 }
 
@@ -435,7 +435,7 @@ fn a_promised_shape_is_held_or_refused() {
     let (mut x, mut hits) = (Memory::new(&[0.0, 5.0, 6.0, 0.0]), Memory::new(&[-1.0; 4]));
     let mut context = context("input x f32 4\noutput hits f32 -1");
     bind(&mut context, X, x.tensor(4)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(context.output_view(Z).unwrap().desc, f32s(&[2]));
     assert_eq!(context.slot_facts(Z).unwrap().desc, f32s(&[2]));
     infer_with(&mut context, &[loan(Z, hits.range(2), Some(f32s(&[2])))]).unwrap();
@@ -458,13 +458,13 @@ fn the_report_is_that_of_the_last_run() {
     assert_eq!((report.path, report.host_address, report.engine_address), (Path::Direct, address, address));
     // whatever is bound or refused afterwards, it speaks of that run
     drop(context.unbind(X).unwrap());
-    refused(context.infer(), Status::Unbound);
+    refused(context.infer(None), Status::Unbound);
     assert_eq!(context.report(Z).unwrap(), report);
     let bound = context.report(X).unwrap();
     let address = x.0.as_ptr() as usize;
     assert_eq!((bound.path, bound.host_address, bound.engine_address), (Path::Direct, address, address));
     bind(&mut context, X, y.tensor(4)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(context.report(Z).unwrap().path, Path::Unbound);
     assert_eq!(context.report(X).unwrap().host_address, y.0.as_ptr() as usize);
 }
@@ -476,18 +476,18 @@ fn views_end_with_whatever_may_change_them() {
     bind(&mut context, X, x.tensor(4)).unwrap();
     bind(&mut context, Y, y.tensor(4)).unwrap();
     refused(context.output_view(Z), Status::Unbound);
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert!(context.output_view(Z).is_ok());
     refused(context.output_view(X), Status::InvalidArgument);
     bind(&mut context, X, y.tensor(4)).unwrap();
     refused(context.output_view(Z), Status::Unbound);
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     drop(context.unbind(Z).unwrap());
     refused(context.output_view(Z), Status::Unbound);
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     context.resize_input(X, dims(&[4])).unwrap();
     refused(context.output_view(Z), Status::Unbound);
-    refused(context.infer(), Status::Runtime);
+    refused(context.infer(None), Status::Runtime);
     refused(context.output_view(Z), Status::Unbound);
     // what was lent is the host's alone
     let mut z = Memory::new(&[]);
@@ -509,8 +509,8 @@ fn a_tensor_of_two_contexts_is_free_again_after_a_failed_run() {
         bind(context, Y, y.tensor(4)).unwrap();
         bind(context, Z, shared.clone()).unwrap();
     }
-    refused(failing.infer(), Status::Runtime);
-    working.infer().unwrap();
+    refused(failing.infer(None), Status::Runtime);
+    working.infer(None).unwrap();
     assert_eq!(z.0[0], 3.0);
 }
 
@@ -525,7 +525,7 @@ fn release_comes_when_the_last_binding_goes() {
     let tensor = Tensor::wrap(f32s(&[4]), x.range(4), release);
     bind(&mut context, X, tensor.clone()).unwrap();
     drop(tensor);
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(RELEASED.load(Ordering::SeqCst), 0);
     let displaced = context.unbind(X).unwrap();
     assert_eq!(RELEASED.load(Ordering::SeqCst), 0, "the release runs when the caller lets go, not inside the context");

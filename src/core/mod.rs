@@ -5,11 +5,16 @@ mod count;
 mod model;
 mod options;
 mod release;
+mod stop;
 mod tensor;
 mod usage;
+pub mod watchdog;
 
-pub use context::{Context, ContextOptions, CopyPolicy, Lending, Path, Report, Requirements, SlotFacts, Stats};
+pub use context::{
+    Context, ContextOptions, CopyPolicy, Deadline, Lending, Path, Report, Requirements, SlotFacts, Stats,
+};
 pub use count::live;
 pub use model::{Model, ModelOptions};
 pub use release::Release;
+pub use stop::Stop;
 pub use tensor::Tensor;

@@ -5,7 +5,7 @@ use std::ptr::null;
 
 use super::constants::{ZB_MEMORY_HOST, ZB_REBIND_STAGED};
 use super::guard::guard;
-use super::handles::{self, CONTEXTS, MODELS};
+use super::handles::{self, CONTEXTS, ContextEntry, MODELS};
 use super::layout::{
     zb_binding_report, zb_context, zb_context_options, zb_context_stats, zb_model, zb_requirements, zb_slot,
     zb_slot_info, zb_status, zb_tensor_desc,
@@ -13,7 +13,7 @@ use super::layout::{
 use super::model::declared_info;
 use super::{options, pointers, slots, versioned};
 use crate::base::{Dims, MAX_RANK, Result, fail};
-use crate::core::{Context, Report, Requirements};
+use crate::core::{Context, Report, Requirements, watchdog};
 
 /// Sets `options` to the defaults; `size` is sizeof(zb_context_options). The same as ZB_CONTEXT_OPTIONS_INIT.
 ///
@@ -53,21 +53,48 @@ pub unsafe extern "C" fn zb_context_create(
             let entry = MODELS.pin(number).map_err(handles::refused::<zb_model>)?;
             (entry.model.clone(), entry.text.clone())
         };
-        let state = Box::new(Context::new(model, &options)?);
-        let handle = CONTEXTS.insert(text, state).map_err(|_| handles::full::<zb_context>())?;
+        let (state, stop) = Context::new(model, &options)?;
+        let handle =
+            CONTEXTS.insert(ContextEntry { text, stop }, Box::new(state)).map_err(|_| handles::full::<zb_context>())?;
         // SAFETY: not NULL, writable.
         unsafe { context.write(handle as *mut zb_context) };
         Ok(())
     })
 }
 
-/// Destroys the handle; NULL is fine. A run in progress on another thread ends as if nothing had happened; then, or now if
-/// there is none, bound tensors are let go, which may call their release.
+/// Destroys the handle; NULL is fine. A run in progress on another thread is asked to stop, as by zb_context_cancel, and
+/// its call returns when it has; then, or now if there is none, bound tensors are let go, which may call their release.
 ///
 /// Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn zb_context_destroy(context: *mut zb_context) -> zb_status {
-    guard(|| handles::destroy(&CONTEXTS, context))
+    guard(|| {
+        if context.is_null() {
+            return Ok(());
+        }
+        let entry = CONTEXTS.retire(context as usize).map_err(handles::refused::<zb_context>)?;
+        // a run that cannot be stopped just goes on
+        let _ = watchdog::cancel(&entry.stop);
+        Ok(())
+    })
+}
+
+/// Asks the run in progress to stop; without one nothing happens, and later runs are not affected.
+///
+/// ZB_OK means that it was asked; whether it stopped is told by the status of the run: CANCELLED, or ZB_OK if it ran to its
+/// end all the same. The engines look between two operators of the model: TFLite counts all that XNNPACK has taken over as
+/// one operator, so a model that is XNNPACK's as a whole does not stop. After CANCELLED the bound outputs of that run and the
+/// state inside the engine are unspecified (zb_context_reset_state), and the next run is none the worse for it.
+///
+/// Any thread, also during a run. May start one thread in the process. Errors: NULL_ARGUMENT, INVALID_HANDLE, UNSUPPORTED
+/// (this build of the engine cannot stop), OUT_OF_MEMORY (the thread).
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn zb_context_cancel(context: *mut zb_context) -> zb_status {
+    guard(|| {
+        let entry = CONTEXTS.pin(handles::number(context)?).map_err(handles::refused::<zb_context>)?;
+        watchdog::cancel(&entry.stop)
+    })
 }
 
 /// Records a new shape for an input, `rank` dimensions of 0 or more. Only dimensions that are -1 in the model may change.
@@ -135,7 +162,7 @@ pub unsafe extern "C" fn zb_context_get_slot_info(
         value.flags = slots::flags_to_c(facts.flags);
         value.desc = slots::write_desc(&facts.desc);
         value.size = facts.size;
-        entered.shared().describe(slot, &mut value);
+        entered.shared().text.describe(slot, &mut value);
         // SAFETY: checked above.
         unsafe { versioned::write(info, &value) };
         Ok(())

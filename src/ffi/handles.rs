@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::layout::{zb_context, zb_model, zb_tensor};
 use super::slot_text::ModelText;
 use crate::base::{Error, Kind, Result, Status};
-use crate::core::{Context, Model, Tensor};
+use crate::core::{Context, Model, Stop, Tensor};
 use crate::handle::{Refused, Table};
 
 /// A model with its names as C strings.
@@ -14,11 +14,17 @@ pub struct ModelEntry {
     pub text: Arc<ModelText>,
 }
 
+/// What anybody may use of a context at any time.
+pub struct ContextEntry {
+    pub text: Arc<ModelText>,
+    pub stop: Arc<Stop>,
+}
+
 /// The state of a context; boxed, so that a slot of the table stays small.
 pub type ContextState = Box<Context>;
 
 pub static MODELS: Table<ModelEntry> = Table::new(Kind::Model);
-pub static CONTEXTS: Table<Arc<ModelText>, ContextState> = Table::new(Kind::Context);
+pub static CONTEXTS: Table<ContextEntry, ContextState> = Table::new(Kind::Context);
 pub static TENSORS: Table<Arc<Tensor>> = Table::new(Kind::Tensor);
 
 /// A type of handle, for texts.

@@ -6,7 +6,7 @@ use super::guard::guard;
 use super::layout::{zb_context, zb_infer_options, zb_loan, zb_status};
 use super::{options, pointers, slots};
 use crate::base::{Error, Result, Side, Slot, fail};
-use crate::core::{Context, Lending};
+use crate::core::Lending;
 use crate::memory::{Access, HostRange};
 
 /// Runs the context on the calling thread with what is bound to it. When it returns ZB_OK, bound outputs are complete.
@@ -19,7 +19,8 @@ use crate::memory::{Access, HostRange};
 ///
 /// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (options), BUSY (the context runs; a tensor is in use by another
 /// context), UNBOUND (an input has no memory), SHAPE_MISMATCH, BUFFER_TOO_SMALL, MISALIGNED, ALIASED, COPY_REQUIRED,
-/// UNSUPPORTED, RUNTIME (the engine's text), OUT_OF_MEMORY, and those of zb_context_prepare.
+/// UNSUPPORTED, RUNTIME (the engine's text), OUT_OF_MEMORY, CANCELLED (zb_context_cancel, or the context was destroyed),
+/// DEADLINE_EXCEEDED, and those of zb_context_prepare.
 ///
 /// # Safety
 /// `options` is NULL or has its struct_size set; the memory of bound tensors is as zb_tensor_wrap asks.
@@ -27,11 +28,13 @@ use crate::memory::{Access, HostRange};
 #[must_use]
 pub unsafe extern "C" fn zb_infer(context: *mut zb_context, options: *const zb_infer_options) -> zb_status {
     guard(|| {
-        if !options.is_null() {
-            // SAFETY: the caller's promise.
-            unsafe { options::check_infer(options) }?;
+        // the rule, and quick
+        if options.is_null() {
+            return with_running(context, |state| state.infer(None));
         }
-        with_running(context, Context::infer)
+        // SAFETY: the caller's promise.
+        let deadline = unsafe { options::read_infer(options) }?;
+        with_running(context, |state| state.infer(deadline))
     })
 }
 
@@ -59,12 +62,12 @@ pub unsafe extern "C" fn zb_infer_with(
 ) -> zb_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        unsafe { options::check_infer(options) }?;
+        let deadline = unsafe { options::read_infer(options) }?;
         // SAFETY: the caller's promise.
         let loans = unsafe { pointers::array(loans, count, "loans") }?;
         with_running(context, |state| {
             // SAFETY: the caller's promise for the memory of each loan.
-            state.infer_with(|lending| loans.iter().try_for_each(|loan| unsafe { lend(lending, loan) }))
+            state.infer_with(deadline, |lending| loans.iter().try_for_each(|loan| unsafe { lend(lending, loan) }))
         })
     })
 }

@@ -125,7 +125,9 @@ pub struct zb_infer_options {
     pub struct_size: u32,
     /// 0.
     pub flags: u32,
-    /// 0 for none; a deadline is ZB_ERROR_UNSUPPORTED in this version.
+    /// When the run has to be over, in ns from the call; 0: whenever it is. If it passes before the engine starts, nothing
+    /// runs and nothing is written; during the run the engine is asked to stop, as by zb_context_cancel and with the same
+    /// limits. Either way the call gives ZB_ERROR_DEADLINE_EXCEEDED; a run that completes is ZB_OK, however late.
     pub deadline_ns: u64,
 }
 

@@ -1,10 +1,12 @@
 //! Option structs, translated for the core.
 
+use std::time::Duration;
+
 use super::constants::{ZB_CONTEXT_PROFILE, ZB_COPY_ALLOW, ZB_COPY_NEVER};
 use super::layout::{zb_context_options, zb_infer_options, zb_model_options, zb_option};
 use super::{pointers, versioned};
 use crate::base::{Result, fail};
-use crate::core::{ContextOptions, CopyPolicy, ModelOptions};
+use crate::core::{ContextOptions, CopyPolicy, Deadline, ModelOptions};
 
 /// More threads than this are a mistake.
 const MAX_THREADS: i32 = 1024;
@@ -50,23 +52,23 @@ pub unsafe fn read_context(options: *const zb_context_options) -> Result<Context
     })
 }
 
-/// Checks the options of a run; there is nothing in them yet that changes one.
+/// The deadline of a run, counted from now.
 ///
 /// # Safety
 /// As the header says of `zb_infer_options`.
 #[inline]
-pub unsafe fn check_infer(options: *const zb_infer_options) -> Result<()> {
+pub unsafe fn read_infer(options: *const zb_infer_options) -> Result<Option<Deadline>> {
     // SAFETY: the caller's promise.
     let Some(given) = unsafe { versioned::read(options) }? else {
-        return Ok(());
+        return Ok(None);
     };
     if given.flags != 0 {
         return fail!(InvalidArgument, "infer flags {:#x}: no flags are known", given.flags);
     }
-    if given.deadline_ns != 0 {
-        return fail!(Unsupported, "deadlines are not supported in this version: set deadline_ns to 0");
+    match given.deadline_ns {
+        0 => Ok(None),
+        time => Ok(Deadline::after(Duration::from_nanos(time))),
     }
-    Ok(())
 }
 
 /// # Safety

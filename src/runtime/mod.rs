@@ -168,7 +168,10 @@ pub trait EngineContext: Send {
     /// An output computes into the engine's own memory again; an input has to be attached before the next run.
     fn detach(&mut self, slot: Slot);
 
-    /// Runs on the calling thread. All inputs are attached (twins excepted). Never writes an input.
+    /// How a run can be stopped from another thread; `None` when it cannot at all. Stays good after a `reset`.
+    fn canceller(&self) -> Option<Arc<dyn Canceller>>;
+
+    /// Runs on the calling thread. A run that was stopped by the canceller fails with `CANCELLED`. All inputs are attached (twins excepted). Never writes an input.
     fn run(&mut self) -> Result<()>;
 
     /// Drops all state that the engine keeps from run to run, as if the context were new. `inputs` are the shapes of the last
@@ -184,6 +187,16 @@ pub trait EngineContext: Send {
 
     /// The address that the engine itself gives for the tensor of a slot; null where there is none.
     fn engine_address(&mut self, slot: Slot) -> *const c_void;
+}
+
+/// Stops a run of a context on another thread.
+pub trait Canceller: Send + Sync {
+    /// Makes the run in progress end as soon as the engine can. There is one, or one is about to start, and the context
+    /// stays as it is during the call. Called again where a first time had no effect.
+    fn cancel(&self);
+
+    /// Takes that back, so that the next run is not stopped. No run is in progress.
+    fn clear(&self);
 }
 
 /// How long attached memory is meant to stay, so that an engine can prepare what pays only with repetition.

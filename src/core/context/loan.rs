@@ -1,6 +1,6 @@
 //! Loans: memory lent to a slot for one call.
 
-use super::{Attached, Context};
+use super::{Attached, Context, Deadline};
 use crate::base::{Desc, Result, Side, Slot, fail};
 use crate::memory::HostRange;
 
@@ -17,9 +17,13 @@ impl Lending<'_> {
 
 impl Context {
     /// Runs once with the memory that `lend_all` lends to some slots. However it ends, nothing of that memory is kept.
-    pub fn infer_with(&mut self, lend_all: impl FnOnce(&mut Lending<'_>) -> Result<()>) -> Result<()> {
+    pub fn infer_with(
+        &mut self,
+        deadline: Option<Deadline>,
+        lend_all: impl FnOnce(&mut Lending<'_>) -> Result<()>,
+    ) -> Result<()> {
         let result = match lend_all(&mut Lending(self)) {
-            Ok(()) => self.infer(),
+            Ok(()) => self.infer(deadline),
             Err(error) => {
                 self.restore_shapes();
                 Err(error)

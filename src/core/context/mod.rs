@@ -21,6 +21,7 @@ use std::sync::Arc;
 use super::count::Counted;
 use super::model::Model;
 use super::options::Setting;
+use super::stop::Stop;
 use super::tensor::Tensor;
 use crate::base::{Desc, Dims, Kind, Result, Side, Slot};
 use crate::memory::{Buffer, HostRange};
@@ -28,6 +29,7 @@ use crate::runtime::{EngineContext, Facts, Plan};
 
 pub use loan::Lending;
 pub use report::{Path, Report, Stats};
+pub use run::Deadline;
 pub use shapes::{Requirements, SlotFacts};
 
 use fit::Fit;
@@ -90,6 +92,8 @@ pub struct Context {
     /// The engine was started at least once.
     has_run: bool,
     stats: Stats,
+    /// `None` during a run.
+    stop: Option<Arc<Stop>>,
     model: Arc<Model>,
 }
 
@@ -136,13 +140,15 @@ enum Attached {
 }
 
 impl Context {
-    /// A context of `model`; plans nothing.
-    pub fn new(model: Arc<Model>, options: &ContextOptions) -> Result<Context> {
+    /// A context of `model`, and what stops its runs; plans nothing.
+    pub fn new(model: Arc<Model>, options: &ContextOptions) -> Result<(Context, Arc<Stop>)> {
         let engine = model.new_engine_context(options)?;
         let inputs = model.slots(Side::Input).len();
         let outputs = model.slots(Side::Output).len();
-        Ok(Context {
+        let stop = Arc::new(Stop::new(engine.canceller()));
+        let context = Context {
             facts: engine.facts(),
+            stop: Some(stop.clone()),
             engine,
             copy_policy: options.copy_policy,
             profile: options.profile,
@@ -163,7 +169,8 @@ impl Context {
             stats: Stats::default(),
             model,
             _counted: Counted::new(Kind::Context),
-        })
+        };
+        Ok((context, stop))
     }
 
     pub fn model(&self) -> &Arc<Model> {

@@ -2,16 +2,32 @@
 
 use std::ffi::CStr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Context;
 use super::report::LastRun;
 use super::route::Route;
-use crate::base::{Desc, Result, fail};
+use crate::base::{Desc, Error, Result, Status, fail};
 use crate::core::Tensor;
+use crate::core::stop::{Cause, Running, Stop};
 use crate::core::usage::{self, Access, Usage, Uses};
+use crate::core::watchdog::{self, Armed};
 use crate::memory::HostRange;
 use crate::runtime::OutputView;
+
+/// When a run has to be over, counted from the call.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    at: Instant,
+    after: Duration,
+}
+
+impl Deadline {
+    /// From now on; `None` when that is further away than any clock goes.
+    pub fn after(time: Duration) -> Option<Deadline> {
+        Instant::now().checked_add(time).map(|at| Deadline { at, after: time })
+    }
+}
 
 /// A bound tensor that a run uses.
 pub struct Use {
@@ -29,28 +45,53 @@ impl Uses for Use {
 }
 
 impl Context {
-    /// Runs with what is bound. A call that is refused by a check writes nothing.
-    pub fn infer(&mut self) -> Result<()> {
-        if !self.settled {
-            self.settle()?;
-        }
-        self.viewable = false;
-        // taken out, so that the tensors are let go by their guard also when an engine panics
-        let uses = std::mem::take(&mut self.uses);
-        let result = self.run_holding(&uses);
-        self.uses = uses;
+    /// Runs with what is bound, until the deadline at most. A call that is refused by a check writes nothing.
+    pub fn infer(&mut self, deadline: Option<Deadline>) -> Result<()> {
+        // taken out, as the tensors are below: guards end what they stand for also when an engine panics
+        let Some(stop) = self.stop.take() else {
+            return fail!(Busy, "the context is running");
+        };
+        let result = self.infer_stoppable(&stop, deadline);
+        self.stop = Some(stop);
         result?;
         self.stats.runs += 1;
         Ok(())
     }
 
-    fn run_holding(&mut self, uses: &[Use]) -> Result<()> {
+    fn infer_stoppable(&mut self, stop: &Arc<Stop>, deadline: Option<Deadline>) -> Result<()> {
+        // whoever wants this run to end can say so from here on
+        let running = stop.begin();
+        if !self.settled {
+            self.settle()?;
+        }
+        self.viewable = false;
+        let uses = std::mem::take(&mut self.uses);
+        let result = self.run_holding(&uses, &running, deadline);
+        self.uses = uses;
+        result
+    }
+
+    fn run_holding(&mut self, uses: &[Use], running: &Running<'_>, deadline: Option<Deadline>) -> Result<()> {
         match usage::hold(uses) {
-            Ok(_held) => self.run_engine(),
+            Ok(_held) => self.run_watched(running, deadline),
             Err(refused) => {
                 let label = self.label(uses[refused].position);
                 fail!(Busy, "the tensor bound to {label} is in use by a run of another context: wait for it")
             }
+        }
+    }
+
+    fn run_watched(&mut self, running: &Running<'_>, deadline: Option<Deadline>) -> Result<()> {
+        let _armed = deadline.map(|deadline| arm(running, deadline)).transpose()?;
+        if let Some(cause) = running.cause() {
+            return Err(stopped(cause, deadline, NOT_STARTED));
+        }
+        match self.run_engine() {
+            Err(error) if error.status == Status::Cancelled => {
+                let cause = running.cause().unwrap_or(Cause::Cancel);
+                Err(stopped(cause, deadline, "during the run: its outputs and the engine's state are not to be used"))
+            }
+            other => other,
         }
     }
 
@@ -164,4 +205,28 @@ impl Context {
             }
         }
     }
+}
+
+const NOT_STARTED: &str = "before the engine was started: nothing was written";
+
+/// The error of a run that did not go on to its end.
+#[cold]
+fn stopped(cause: Cause, deadline: Option<Deadline>, when: &str) -> Error {
+    match cause {
+        Cause::Cancel => Error::new(Status::Cancelled, format!("the run was cancelled {when}")),
+        Cause::Deadline => {
+            let after = deadline.map_or(Duration::ZERO, |deadline| deadline.after);
+            let text = format!("the deadline, {} ns after the call, passed {when}", after.as_nanos());
+            Error::new(Status::DeadlineExceeded, text)
+        }
+    }
+}
+
+/// Has the clock watched for the rest of the run; a deadline that has passed already is an error.
+#[cold]
+fn arm(running: &Running<'_>, deadline: Deadline) -> Result<Armed> {
+    if Instant::now() >= deadline.at {
+        return Err(stopped(Cause::Deadline, Some(deadline), NOT_STARTED));
+    }
+    watchdog::arm(running.stop(), running.number(), deadline.at)
 }

@@ -8,9 +8,10 @@ use super::compute::{self, Elements};
 use super::rule::{Rules, Stage};
 use super::script::Script;
 use super::shapes;
+use super::stop::Flag;
 use crate::base::{Desc, Dims, Result, Side, Slot, fail};
 use crate::memory::{Access, Buffer, HostRange, page_size};
-use crate::runtime::{Alignment, EngineContext, Facts, OutputView, Plan, PlannedSlot, Stay};
+use crate::runtime::{Alignment, Canceller, EngineContext, Facts, OutputView, Plan, PlannedSlot, Stay};
 
 pub struct MockContext {
     script: Arc<Script>,
@@ -18,6 +19,7 @@ pub struct MockContext {
     plan: Option<Plan>,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
+    stop: Arc<Flag>,
     /// There was a successful run, and nothing since that ends what it computed.
     has_values: bool,
 }
@@ -45,7 +47,7 @@ impl MockContext {
     pub fn new(script: Arc<Script>, rules: Rules) -> MockContext {
         let ports = |count| (0..count).map(|_| Port::default()).collect();
         let (inputs, outputs) = (ports(script.inputs.len()), ports(script.outputs.len()));
-        MockContext { script, rules, plan: None, inputs, outputs, has_values: false }
+        MockContext { script, rules, plan: None, inputs, outputs, stop: Arc::default(), has_values: false }
     }
 
     fn ports(&mut self, side: Side) -> &mut Vec<Port> {
@@ -229,6 +231,10 @@ impl EngineContext for MockContext {
         assert!(was.is_some(), "contract: {slot} was detached, but nothing was attached");
     }
 
+    fn canceller(&self) -> Option<Arc<dyn Canceller>> {
+        (!self.script.unstoppable).then(|| self.stop.clone() as Arc<dyn Canceller>)
+    }
+
     fn run(&mut self) -> Result<()> {
         self.has_values = false;
         self.check_before_run();
@@ -239,10 +245,12 @@ impl EngineContext for MockContext {
             }
         }
         self.rules.reach(Stage::Run)?;
+        self.stop.check()?;
         for index in 0..self.outputs.len() {
             self.compute(index)?;
         }
         self.rules.reach(Stage::Finish)?;
+        self.stop.check()?;
         self.has_values = true;
         Ok(())
     }

@@ -11,12 +11,13 @@
 //! alignment 64                  # or: alignment element
 //! slack 16
 //! rebind replan
+//! unstoppable                   # runs cannot be told to stop; otherwise they look before they compute and at the end
 //! trace NAME                    # note what the core asks for: see `take_trace`
 //! run fail RUNTIME no luck @3   # STAGE ACTION...; @3: only the third time, @3+: from the third time on
 //! ```
 //!
-//! Stages: `open`, `context`, `plan`, `attach`, `run`, `finish` (of a run, its outputs written), `output`, `context-drop`,
-//! `model-drop`. Actions: `panic TEXT`, `fail STATUS TEXT`, `sleep-ms N`, `log LEVEL TEXT`, `slowly` (a run gives way to
+//! Stages: `open`, `context`, `plan`, `attach`, `run`, `finish` (of a run, its outputs written), `output`, `reset`,
+//! `context-drop`, `model-drop`. Actions: `panic TEXT`, `fail STATUS TEXT`, `sleep-ms N`, `log LEVEL TEXT`, `slowly` (a run gives way to
 //! other threads after each element), and the gates: `wait GATE` stands there until somebody does `open GATE`;
 //! `await GATE` until somebody stands there. A context can be given more such lines by the option `mock.line`.
 //!
@@ -31,6 +32,7 @@ mod model;
 mod rule;
 mod script;
 mod shapes;
+mod stop;
 mod trace;
 
 pub use trace::take as take_trace;

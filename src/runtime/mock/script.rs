@@ -15,6 +15,7 @@ pub struct Script {
     pub outputs: Vec<SlotSpec>,
     pub facts: Facts,
     pub rules: Vec<Rule>,
+    pub unstoppable: bool,
     pub trace: Trace,
 }
 
@@ -32,6 +33,7 @@ impl Script {
             outputs: Vec::new(),
             facts: Facts { alignment: Alignment::Element, input_slack: 0, rebind: Rebind::Free },
             rules: Vec::new(),
+            unstoppable: false,
             trace: Trace::default(),
         };
         for (number, line) in lines.enumerate() {
@@ -53,6 +55,7 @@ impl Script {
             ("alignment", [bytes]) => self.facts.alignment = Alignment::Bytes(line::power_of_two(bytes)?),
             ("slack", [bytes]) => self.facts.input_slack = bytes.parse().ok()?,
             ("rebind", ["replan"]) => self.facts.rebind = Rebind::Replan,
+            ("unstoppable", []) => self.unstoppable = true,
             ("trace", [name]) => self.trace = Trace(Some((*name).to_owned())),
             _ => self.rules.push(line::rule(&words)?),
         }

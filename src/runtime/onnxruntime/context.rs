@@ -14,7 +14,7 @@ use super::session::Session;
 use super::{run_failure, shapes, value};
 use crate::base::{Desc, Dims, Dtype, Error, Result, Side, Slot, fail};
 use crate::memory::{Access, HostRange};
-use crate::runtime::{Alignment, EngineContext, Facts, OutputView, Plan, Rebind, Stay};
+use crate::runtime::{Alignment, Canceller, EngineContext, Facts, OutputView, Plan, Rebind, Stay};
 
 pub struct OnnxContext {
     inputs: Ports,
@@ -211,6 +211,10 @@ impl EngineContext for OnnxContext {
             ports.detach(place, now);
             self.runner.changed();
         }
+    }
+
+    fn canceller(&self) -> Option<Arc<dyn Canceller>> {
+        Some(self.runner.options())
     }
 
     fn run(&mut self) -> Result<()> {

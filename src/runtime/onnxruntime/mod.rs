@@ -23,6 +23,7 @@ mod run_failure;
 mod session;
 mod shapes;
 mod symbols;
+mod terminate;
 mod value;
 mod wire;
 

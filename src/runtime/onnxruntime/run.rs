@@ -3,21 +3,19 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use ort_sys::OrtRunOptions;
-
 use super::binding::{Binding, Bound};
 use super::failure::{Failure, Outcome, check};
 use super::model::Slots;
-use super::owned::Owned;
 use super::ports::Ports;
 use super::session::Session;
+use super::terminate::RunOptions;
 
 /// What a run needs besides values, prepared so that a run allocates nothing of ours.
 pub struct Runner {
     // released before the session: fields go in this order
     binding: Option<Binding>,
     /// Cheaper than none: for NULL the engine makes options of its own in each run.
-    options: Owned<OrtRunOptions>,
+    options: Arc<RunOptions>,
     session: Arc<Session>,
     input_names: Vec<*const c_char>,
     output_names: Vec<*const c_char>,
@@ -31,12 +29,9 @@ pub struct Runner {
 
 impl Runner {
     pub fn new(session: Arc<Session>, slots: Arc<Slots>) -> Outcome<Runner> {
-        let api = session.engine.api;
-        // SAFETY: the function puts new options, ours to release, in the place.
-        let options = unsafe { Owned::new(api, api.ReleaseRunOptions, |place| (api.CreateRunOptions)(place))? };
         Ok(Runner {
             binding: None,
-            options,
+            options: Arc::new(RunOptions::new(session.engine.api)?),
             session,
             input_names: slots.names.input_pointers(),
             output_names: slots.names.output_pointers(),
@@ -44,6 +39,11 @@ impl Runner {
             repeats: false,
             is_bound: false,
         })
+    }
+
+    /// What stops a run of this context.
+    pub fn options(&self) -> Arc<RunOptions> {
+        self.options.clone()
     }
 
     /// To be told of every change of values.

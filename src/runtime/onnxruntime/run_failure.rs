@@ -9,6 +9,9 @@ use crate::base::{Desc, Dims, Error, Slot, Status};
 ///
 /// The engine says so only in words, which differ between versions; words that are not understood leave its own text.
 pub fn explain(failure: Failure, slots: &Slots, outputs: &Ports) -> Error {
+    if failure.text.contains("terminate flag") {
+        return Error::new(Status::Cancelled, failure.to_string());
+    }
     let promised = |(place, output): (usize, &usize)| Some((*output, outputs.desc(place)?));
     let promises: Vec<_> = slots.names.requested().iter().enumerate().filter_map(promised).collect();
     let name = |output: usize| slots.names.output(output).to_string_lossy();

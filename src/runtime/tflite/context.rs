@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use super::cancel::CancelSwitch;
 use super::hold::as_allocation;
 use super::interpreter::{Interpreter, address_of};
 use super::model::Declared;
@@ -12,7 +13,7 @@ use super::settings::Settings;
 use super::symbols::{CustomAllocation, Symbols};
 use crate::base::{Desc, Dims, Dtype, Result, Side, Slot, fail};
 use crate::memory::{Access, HostRange};
-use crate::runtime::{Alignment, EngineContext, Facts, OutputView, Plan, Rebind, Stay};
+use crate::runtime::{Alignment, Canceller, EngineContext, Facts, OutputView, Plan, Rebind, Stay};
 
 /// What the engine's kernels expect, and what it checks.
 pub const ALIGNMENT: usize = 64;
@@ -23,6 +24,8 @@ pub struct Context {
     pub(super) symbols: &'static Symbols,
     pub(super) declared: Arc<Declared>,
     settings: Settings,
+    /// `None`: this build of the engine cannot stop a run.
+    switch: Option<Arc<CancelSwitch>>,
     pub(super) interpreter: Interpreter,
     pub(super) sentinel: Sentinel,
     pub(super) inputs: Vec<Place>,
@@ -39,6 +42,10 @@ pub struct Context {
 impl Context {
     pub fn create(symbols: &'static Symbols, declared: Arc<Declared>, settings: Settings) -> Result<Context> {
         let interpreter = Interpreter::create(symbols, declared.parsed.clone(), settings)?;
+        let switch = symbols.interpreter_cancel.map(|cancel| Arc::new(CancelSwitch::new(cancel)));
+        if let Some(switch) = &switch {
+            switch.connect(interpreter.as_ptr());
+        }
         let places = |tensors: &[i32], slot: fn(usize) -> Slot| {
             tensors.iter().enumerate().map(|(position, tensor)| Place::new(slot(position), *tensor)).collect()
         };
@@ -48,6 +55,7 @@ impl Context {
             outputs: places(&declared.output_tensors, Slot::output),
             declared,
             settings,
+            switch,
             interpreter,
             sentinel: Sentinel::get()?,
             loose: 1,
@@ -143,6 +151,10 @@ impl EngineContext for Context {
         }
     }
 
+    fn canceller(&self) -> Option<Arc<dyn Canceller>> {
+        self.switch.clone().map(|switch| switch as Arc<dyn Canceller>)
+    }
+
     #[inline]
     fn run(&mut self) -> Result<()> {
         if self.loose != 0 {
@@ -158,6 +170,11 @@ impl EngineContext for Context {
     fn reset(&mut self, inputs: &[Dims]) -> Result<Option<Plan>> {
         let mut fresh = Context::create(self.symbols, self.declared.clone(), self.settings)?;
         let plan = fresh.plan_shapes(inputs)?;
+        // whoever holds the switch reaches the new interpreter
+        if let Some(switch) = &self.switch {
+            switch.connect(fresh.interpreter.as_ptr());
+        }
+        fresh.switch = self.switch.take();
         *self = fresh;
         Ok(Some(plan))
     }
@@ -173,5 +190,13 @@ impl EngineContext for Context {
         let Some(place) = self.place(slot) else { return std::ptr::null() };
         let address = address_of(&self.interpreter, place.tensor);
         if self.sentinel.is(address) { std::ptr::null() } else { address }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if let Some(switch) = &self.switch {
+            switch.connect(std::ptr::null_mut());
+        }
     }
 }

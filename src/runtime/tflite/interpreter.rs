@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use super::report::Report;
 use super::settings::{Settings, Xnnpack};
-use super::symbols::{CustomAllocation, OK, RawDelegate, RawInterpreter, RawModel, RawOptions, RawStatus, Symbols};
+use super::symbols::{
+    CANCELLED, CustomAllocation, OK, RawDelegate, RawInterpreter, RawModel, RawOptions, RawStatus, Symbols,
+    UNRESOLVED_OPS,
+};
 use super::tensor::Tensor;
 use crate::base::{Dims, Error, Result, Status, fail, log};
 use crate::runtime::ModelSource;
@@ -96,6 +99,9 @@ impl Interpreter {
         let raw = unsafe {
             (symbols.options_set_reporter)(options.0.as_ptr(), callback, user_data);
             (symbols.options_set_threads)(options.0.as_ptr(), settings.threads);
+            if let Some(enable) = symbols.options_enable_cancellation {
+                enable(options.0.as_ptr(), true);
+            }
             if let Some(delegate) = &delegate {
                 (symbols.options_add_delegate)(options.0.as_ptr(), delegate.0.as_ptr());
             }
@@ -110,6 +116,11 @@ impl Interpreter {
     /// What the engine found wrong while it made this interpreter all the same.
     pub fn complaint(&self) -> Option<String> {
         Some(self.report.take("")).filter(|text| !text.is_empty())
+    }
+
+    /// The engine's own object, to be compared and passed on.
+    pub fn as_ptr(&self) -> *mut RawInterpreter {
+        self.raw.as_ptr()
     }
 
     pub fn has_delegate(&self) -> bool {
@@ -196,7 +207,11 @@ impl Interpreter {
     #[cold]
     fn failure(&self, status: RawStatus, what: String) -> Error {
         let reason = self.report.take("it gives no reason");
-        let code = if status == super::symbols::UNRESOLVED_OPS { Status::Unsupported } else { Status::Runtime };
+        let code = match status {
+            UNRESOLVED_OPS => Status::Unsupported,
+            CANCELLED => Status::Cancelled,
+            _ => Status::Runtime,
+        };
         Error::new(code, format!("{what}: {reason} (TFLite status {status})"))
     }
 }

@@ -3,6 +3,7 @@
 //! TFLite checks almost nothing on the way that binds memory, so each call here is preceded by a check of ours; what
 //! depends on the host's memory (type, size, alignment, slack, overlap) is checked by the core.
 
+mod cancel;
 mod context;
 mod dry_run;
 mod hold;

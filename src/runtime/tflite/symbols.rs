@@ -16,6 +16,8 @@ pub type RawStatus = c_int;
 pub const OK: RawStatus = 0;
 /// An operator that the engine has no code for.
 pub const UNRESOLVED_OPS: RawStatus = 7;
+/// A run that was told to stop.
+pub const CANCELLED: RawStatus = 8;
 
 /// `va_list` as a parameter: see `report`.
 pub type VaList = *mut c_void;
@@ -153,6 +155,9 @@ symbols! {
         xnnpack_defaults = c"TfLiteXNNPackDelegateOptionsDefault": fn() -> XnnpackOptions;
         xnnpack_create = c"TfLiteXNNPackDelegateCreate": fn(*const XnnpackOptions) -> *mut RawDelegate;
         xnnpack_delete = c"TfLiteXNNPackDelegateDelete": fn(*mut RawDelegate);
+        // part of the experimental header
+        options_enable_cancellation = c"TfLiteInterpreterOptionsEnableCancellation": fn(*mut RawOptions, bool) -> RawStatus;
+        interpreter_cancel = c"TfLiteInterpreterCancel": fn(*const RawInterpreter) -> RawStatus;
         type_name = c"TfLiteTypeGetName": fn(c_int) -> *const c_char;
     }
 }

@@ -1,0 +1,125 @@
+//! The one thread that looks at the clock for runs with a deadline. Started by the first of them.
+//!
+//! It also repeats a request that was made from elsewhere: an engine may forget one that comes right before it starts.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::stop::{Asked, Cause, Stop};
+use crate::base::{Result, fail};
+
+/// How long an engine has to end a run before it is told again.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// When, and a number that tells requests of the same moment apart.
+type Key = (Instant, u64);
+
+struct Request {
+    stop: Arc<Stop>,
+    run: u64,
+    cause: Cause,
+}
+
+#[derive(Default)]
+struct Requests {
+    list: BTreeMap<Key, Request>,
+    next: u64,
+    has_thread: bool,
+}
+
+#[derive(Default)]
+struct Watchdog {
+    requests: Mutex<Requests>,
+    changed: Condvar,
+}
+
+/// A request that is taken back when this is dropped.
+#[must_use]
+pub struct Armed(Key);
+
+impl Drop for Armed {
+    fn drop(&mut self) {
+        watchdog().lock().list.remove(&self.0);
+    }
+}
+
+/// Has a run asked to stop at `at`, unless it ends before.
+pub fn arm(stop: &Arc<Stop>, run: u64, at: Instant) -> Result<Armed> {
+    add(Request { stop: stop.clone(), run, cause: Cause::Deadline }, at).map(Armed)
+}
+
+/// Asks the run in progress to stop, if there is one: now, and again until it ends.
+pub fn cancel(stop: &Arc<Stop>) -> Result<()> {
+    if !stop.can_stop() {
+        return fail!(Unsupported, "this engine cannot stop a run: it runs to its end");
+    }
+    match stop.current() {
+        Some(run) if stop.ask(run, Cause::Cancel) != Asked::NoRun => {
+            add(Request { stop: stop.clone(), run, cause: Cause::Cancel }, Instant::now() + PATIENCE).map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn watchdog() -> &'static Watchdog {
+    static WATCHDOG: OnceLock<Watchdog> = OnceLock::new();
+    WATCHDOG.get_or_init(Watchdog::default)
+}
+
+fn add(request: Request, at: Instant) -> Result<Key> {
+    let mut requests = watchdog().lock();
+    if !requests.has_thread {
+        start()?;
+        requests.has_thread = true;
+    }
+    let key = (at, requests.next);
+    requests.next += 1;
+    requests.list.insert(key, request);
+    // only an earlier end of its sleep is news to the thread
+    if requests.list.first_key_value().is_some_and(|(first, _)| *first == key) {
+        watchdog().changed.notify_one();
+    }
+    Ok(key)
+}
+
+fn start() -> Result<()> {
+    let thread = std::thread::Builder::new().name("zerobind watchdog".to_owned());
+    match thread.spawn(|| watchdog().watch()) {
+        Ok(_) => Ok(()),
+        Err(error) => fail!(OutOfMemory, "the thread that watches deadlines cannot be started: {error}"),
+    }
+}
+
+impl Watchdog {
+    fn lock(&self) -> MutexGuard<'_, Requests> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn watch(&self) -> ! {
+        let mut requests = self.lock();
+        loop {
+            let now = Instant::now();
+            requests = match requests.list.first_key_value().map(|(key, _)| key.0) {
+                None => self.changed.wait(requests).unwrap_or_else(PoisonError::into_inner),
+                Some(at) if at > now => {
+                    self.changed.wait_timeout(requests, at - now).unwrap_or_else(PoisonError::into_inner).0
+                }
+                Some(_) => {
+                    requests.serve(now);
+                    requests
+                }
+            };
+        }
+    }
+}
+
+impl Requests {
+    /// Makes the request that is due, and keeps it under the same number until its run has ended.
+    fn serve(&mut self, now: Instant) {
+        let Some(((_, number), request)) = self.list.pop_first() else { return };
+        if request.stop.ask(request.run, request.cause) != Asked::NoRun && request.stop.can_stop() {
+            self.list.insert((now + PATIENCE, number), request);
+        }
+    }
+}
