@@ -18,7 +18,9 @@ def models():
     yield from large_ones()
     yield sum7()
     yield two_out()
-    yield chain()
+    yield chain("chain", 40, 1024)
+    # as long as it takes to be interrupted
+    yield chain("long_chain", 300, 1 << 20)
     yield add_i8_1021()
     yield logical_and()
 
@@ -204,23 +206,23 @@ def two_out():
                  expected=lambda x: [x + np.float32(1), x * np.float32(2)])
 
 
-def chain(length=40):
+def chain(name, length, count):
     names = ["x"] + [f"step{index}" for index in range(1, length)] + ["y"]
 
     def write_tflite(path):
         graph = Graph()
         one = graph.constant("one", np.float32(1))
-        current = graph.input("x", [1024], np.float32)
-        for name in names[1:]:
-            following = (graph.output if name == "y" else graph.tensor)(name, [1024], np.float32)
+        current = graph.input("x", [count], np.float32)
+        for step in names[1:]:
+            following = (graph.output if step == "y" else graph.tensor)(step, [count], np.float32)
             graph.operator("ADD", [current, one], [following])
             current = following
         write(path, graph)
 
     def onnx():
         nodes = [ox.node("Add", f"{source} one", target) for source, target in zip(names, names[1:])]
-        return ox.model([ox.value("x", np.float32, [1024])], [ox.value("y", np.float32, [1024])], nodes,
+        return ox.model([ox.value("x", np.float32, [count])], [ox.value("y", np.float32, [count])], nodes,
                         [ox.constant("one", np.float32(1))])
 
-    return Model("chain", f"y = x + {length}, in {length} operators", onnx=onnx, tflite=write_tflite,
-                 trials=[[numbers([1024])]], expected=lambda x: [x + np.float32(length)])
+    return Model(name, f"y = x + {length}, in {length} operators", onnx=onnx, tflite=write_tflite,
+                 trials=[[numbers([count])]], expected=lambda x: [x + np.float32(length)])
