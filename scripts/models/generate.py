@@ -8,6 +8,7 @@ import onnx
 import elementwise
 import index
 import oddities
+import open_sizes
 import real
 import shapes
 import tflite_engine
@@ -24,7 +25,7 @@ def main(deps):
 
 def fill(folder, library, packages):
     entries = [index.HEADER]
-    for group in (elementwise, shapes, oddities):
+    for group in (elementwise, shapes, open_sizes, oddities):
         for model in group.models():
             entries.append(generated_entry(folder, library, model))
     real.copy(packages, folder)

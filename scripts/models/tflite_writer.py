@@ -71,6 +71,7 @@ OPTION_TABLES = {
     BuiltinOperator.ADD: "AddOptions",
     BuiltinOperator.MUL: "MulOptions",
     BuiltinOperator.CAST: "CastOptions",
+    BuiltinOperator.CONCATENATION: "ConcatenationOptions",
     BuiltinOperator.CONV_2D: "Conv2DOptions",
     BuiltinOperator.FULLY_CONNECTED: "FullyConnectedOptions",
     BuiltinOperator.VAR_HANDLE: "VarHandleOptions",
@@ -78,6 +79,8 @@ OPTION_TABLES = {
     BuiltinOperator.ASSIGN_VARIABLE: "AssignVariableOptions",
     BuiltinOperator.CALL_ONCE: "CallOnceOptions",
     BuiltinOperator.SLICE: "SliceOptions",
+    BuiltinOperator.GATHER: "GatherOptions",
+    BuiltinOperator.NON_MAX_SUPPRESSION_V4: "NonMaxSuppressionV4Options",
     BuiltinOperator.WHERE: "WhereOptions",
     BuiltinOperator.LOGICAL_AND: "LogicalAndOptions",
 }
