@@ -15,6 +15,7 @@ def models():
     yield duplicate()
     yield constant()
     yield accumulator()
+    yield recurrent()
     yield external()
     yield strings()
 
@@ -103,6 +104,36 @@ def accumulator():
                  tflite=write_tflite, without="ONNX has no state inside a model",
                  trials=[[numbers(EIGHT, seed=seed)] for seed in range(4)], stateful=True,
                  expected=lambda *inputs_so_far: [np.sum(inputs_so_far, axis=0)])
+
+
+def recurrent():
+    """State outside the model: whoever runs it gives the last output `next` as `state`. Exact for many runs."""
+    def write_tflite(path):
+        graph = Graph()
+        x, state = graph.input("x", [4], np.float32), graph.input("state", [4], np.float32)
+        two, half = graph.constant("two", np.float32(2)), graph.constant("half", np.float32(0.5))
+        doubled, halved = graph.tensor("doubled", [4], np.float32), graph.tensor("halved", [4], np.float32)
+        graph.operator("MUL", [state, two], [doubled])
+        graph.operator("MUL", [state, half], [halved])
+        graph.operator("ADD", [x, doubled], [graph.output("y", [4], np.float32)])
+        graph.operator("ADD", [x, halved], [graph.output("next", [4], np.float32)])
+        write(path, graph)
+
+    def onnx_model():
+        nodes = [ox.node("Mul", "state two", "doubled"), ox.node("Mul", "state half", "halved"),
+                 ox.node("Add", "x doubled", "y"), ox.node("Add", "x halved", "next")]
+        return ox.model([ox.value(name, np.float32, [4]) for name in ("x", "state")],
+                        [ox.value(name, np.float32, [4]) for name in ("y", "next")], nodes,
+                        [ox.constant("two", np.float32(2)), ox.constant("half", np.float32(0.5))])
+
+    def expected(x, state):
+        return [x + np.float32(2) * state, x + np.float32(0.5) * state]
+
+    trials = [[numbers([4], seed=1), np.zeros(4, np.float32)]]
+    for seed in range(2, 10):
+        trials.append([numbers([4], seed=seed), expected(*trials[-1])[1]])
+    return Model("recurrent", "y = x + 2 * state, next = x + state / 2: state and next are to be swapped after a run",
+                 onnx=onnx_model, tflite=write_tflite, trials=trials, expected=expected)
 
 
 def external():

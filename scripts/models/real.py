@@ -11,6 +11,7 @@ from static_shapes import fold_shapes
 FILES = {
     "basic_pitch.onnx": ("basic_pitch", "basic_pitch/saved_models/icassp_2022/nmp.onnx"),
     "basic_pitch.tflite": ("basic_pitch", "basic_pitch/saved_models/icassp_2022/nmp.tflite"),
+    "silero_vad.onnx": ("silero_vad", "silero_vad/data/silero_vad.onnx"),
     "okay_nabu.tflite": ("pymicro_wakeword", "pymicro_wakeword/models/okay_nabu.tflite"),
     "embedding.tflite": ("pyopen_wakeword", "pyopen_wakeword/models/embedding_model.tflite"),
     "melspectrogram.tflite": ("pyopen_wakeword", "pyopen_wakeword/models/melspectrogram.tflite"),
@@ -20,6 +21,8 @@ DOES = {
     "basic_pitch": "notes in 2 s of music at 22050 Hz; outputs are onset, note, contour in both formats",
     "basic_pitch_static": "the same; shapes that the original computes in the run, which keeps its outputs from host memory, "
                           "are constants",
+    "silero_vad": "how likely 512 samples at 16 kHz are speech: the 64 samples before them come first in the input; "
+                  "stateN is the next window's state, all zero at first",
     "okay_nabu": "streaming wake word: state in six resource variables",
     "okay_nabu_features": "okay_nabu, cut before its last layer: the score is 0 for most sounds, these are not",
     "embedding": "speech embedding, first dim dynamic",

@@ -12,6 +12,7 @@ import onnxruntime
 
 from fresh_folder import fresh_folder
 from models import tflite_engine
+from reference import silero
 
 WINDOW = 43844
 CONFIGURATIONS = {"plain": False, "xnnpack": True}
@@ -41,6 +42,7 @@ def main(deps):
     with fresh_folder(deps / "reference") as path:
         folder = Folder(path)
         basic_pitch(deps, library, folder)
+        silero.generate(deps, folder)
         okay_nabu(deps, library, folder)
         embedding(deps, library, folder)
         folder.finish()
@@ -73,19 +75,28 @@ def okay_nabu(deps, library, folder):
     folder.save("okay_nabu.input", np.stack(frames))
     for model in ("okay_nabu", "okay_nabu_features"):
         for configuration, xnnpack in CONFIGURATIONS.items():
-            outputs = stream(library, deps / f"models/{model}.tflite", xnnpack, frames)
+            outputs, again = stream_twice(library, deps / f"models/{model}.tflite", xnnpack, frames)
             folder.save(f"{model}.tflite-{configuration}.output", outputs)
     # the last ones: each of the 50 must differ from its neighbour, or the stream shows nothing
-    if (outputs[1:] == outputs[:-1]).all(axis=tuple(range(1, outputs.ndim))).any():
+    if same(outputs[1:], outputs[:-1]).any():
         raise SystemExit("okay_nabu_features: two frames in a row have the same output")
+    # and a reset that does nothing must show
+    if same(outputs, again)[0]:
+        raise SystemExit("okay_nabu_features: a second stream begins like the first without a reset")
 
 
-def stream(library, path, xnnpack, frames):
+def same(left, right):
+    """Per frame."""
+    return (left == right).all(axis=tuple(range(1, left.ndim)))
+
+
+def stream_twice(library, path, xnnpack, frames):
+    """The outputs from a fresh start, and those of the same frames right after, without a reset."""
     interpreter = tflite_engine.Interpreter(library, path, xnnpack)
     interpreter.allocate()
-    outputs = np.stack([interpreter.step([frame])[0] for frame in frames])
+    outputs = np.stack([interpreter.step([frame])[0] for frame in frames * 2])
     interpreter.close()
-    return outputs
+    return outputs[:len(frames)], outputs[len(frames):]
 
 
 def embedding(deps, library, folder):
