@@ -9,6 +9,7 @@ import elementwise
 import index
 import oddities
 import open_sizes
+import quantization
 import real
 import shapes
 import tflite_engine
@@ -25,7 +26,7 @@ def main(deps):
 
 def fill(folder, library, packages):
     entries = [index.HEADER]
-    for group in (elementwise, shapes, open_sizes, oddities):
+    for group in (elementwise, shapes, open_sizes, quantization, oddities):
         for model in group.models():
             entries.append(generated_entry(folder, library, model))
     real.copy(packages, folder)

@@ -10,7 +10,7 @@ TFLITE_TYPES = {value: name.lower() for name, value in vars(TensorType).items() 
 HEADER = """\
 Models in this folder, written by scripts/models/generate.py.
 A slot is: direction, name, dtype, shape (? or a name: dynamic, with the format's default after =), and the
-quantization (scale, zero point). Outcomes are those of the set-up's own run, made without zerobind:
+quantization (scale, zero point), one for each index where it goes along a dim. Outcomes are those of the set-up's own run, made without zerobind:
 "runs" and "opens" (never run) are compared with numpy; anything else is what the engine said or did.
 """
 
@@ -59,4 +59,6 @@ def tflite_quantization(tensor):
     found = tensor.Quantization()
     if found is None or found.ScaleLength() == 0:
         return ""
-    return f" quantized ({found.Scale(0):.9g}, {found.ZeroPoint(0)})"
+    pairs = [f"({found.Scale(index):.9g}, {found.ZeroPoint(index)})" for index in range(found.ScaleLength())]
+    axis = f" along dim {found.QuantizedDimension()}" if len(pairs) > 1 else ""
+    return f" quantized {' '.join(pairs)}{axis}"

@@ -36,7 +36,8 @@ class Graph:
         self.outputs = []
 
     def tensor(self, name, shape, dtype, signature=None, data=None, quantization=None):
-        """`signature` is the shape with -1 for dynamic dims; `quantization` is (scale, zero point)."""
+        """`signature` is the shape with -1 for dynamic dims; `quantization` is (scale, zero point), or
+        (scales, zero points, axis)."""
         self.tensors.append(dict(name=name, shape=shape, dtype=tensor_type(dtype), signature=signature,
                                  data=data, quantization=quantization))
         return len(self.tensors) - 1
@@ -129,12 +130,13 @@ class Writer:
         if tensor["signature"] is not None:
             fields["ShapeSignature"] = self.ints(tensor["signature"])
         if tensor["quantization"] is not None:
-            scale, zero_point = tensor["quantization"]
-            fields["Quantization"] = self.table(
-                "QuantizationParameters",
-                Scale=self.builder.CreateNumpyVector(np.array([scale], np.float32)),
-                ZeroPoint=self.builder.CreateNumpyVector(np.array([zero_point], np.int64)))
+            fields["Quantization"] = self.quantization(*tensor["quantization"])
         return self.table("Tensor", **fields)
+
+    def quantization(self, scales, zero_points, axis=0):
+        scales, zero_points = np.atleast_1d(np.float32(scales)), np.atleast_1d(np.int64(zero_points))
+        return self.table("QuantizationParameters", Scale=self.builder.CreateNumpyVector(scales),
+                          ZeroPoint=self.builder.CreateNumpyVector(zero_points), QuantizedDimension=axis)
 
     def buffer_index(self, data):
         if data is None:
