@@ -513,7 +513,7 @@ static void requirements_can_be_met(void)
     CHECK_EQ(needs.alignment, zt_is_tflite() ? 64 : 4);
     CHECK_EQ(needs.slack, zt_is_tflite() ? 16 : 0);
     CHECK_EQ(needs.rebind, ZB_REBIND_FREE);
-    CHECK_EQ(needs.memory_kinds, ZB_MEMORY_HOST);
+    CHECK_EQ(needs.memory_kinds, ZB_MEMORY_HOST | ZB_MEMORY_SHARED);
     REQUIRE_OK(zb_context_get_requirements(context, ZB_OUTPUT(0), &needs));
     CHECK_EQ(needs.size, 16);
     CHECK_EQ(needs.slack, 0);

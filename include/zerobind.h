@@ -289,6 +289,12 @@
 // Memory kind (a bit): ordinary memory of the process.
 #define ZB_MEMORY_HOST 1
 
+// Memory kind (a bit): memory that other processes map too, see zb_tensor_map_fd.
+#define ZB_MEMORY_SHARED 2
+
+// Flag of zb_tensor_map_fd: the memory is only read, so the tensor can be bound to inputs only.
+#define ZB_MAP_READ_ONLY 1
+
 // Path: the host gave no memory for the slot, or there was no run.
 #define ZB_PATH_UNBOUND 0
 
@@ -634,6 +640,26 @@ ZB_MUST_USE
 zb_status zb_model_open(const char *ZB_NONNULL path,
                         const struct zb_model_options *options,
                         struct zb_model **ZB_NONNULL model);
+
+// Opens the model in `length` bytes of a file at `offset`, such as an asset inside an Android package; `length` 0 means up
+// to the end of the file. The bytes are mapped, not read into memory by zerobind.
+//
+// `offset` must be a multiple of 16. The descriptor is duplicated: it stays the caller's to close, and its read position is
+// not touched. The bytes must neither shrink nor change until the model handle is destroyed and its last context is gone
+// (a file cut short can end the process with SIGBUS). A model with external data is UNSUPPORTED: there is no folder for it.
+//
+// Any thread. Errors: as zb_model_open, IO (not a descriptor of a file, not open for reading, the file ends before
+// `offset` + `length`), INVALID_ARGUMENT (`offset` + `length` beyond 64 bits), MISALIGNED (`offset`; zb_model_open_bytes_copy
+// takes any), UNSUPPORTED where there are no file descriptors.
+//
+// Requires:
+// `options` is NULL or has its struct_size set; `model` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_model_open_fd(int fd,
+                           uint64_t offset,
+                           uint64_t length,
+                           const struct zb_model_options *options,
+                           struct zb_model **ZB_NONNULL model);
 
 // Opens a model in memory of the caller, without copying it. `data` must be a multiple of 16.
 //
@@ -1016,10 +1042,41 @@ zb_status zb_tensor_alloc_for(struct zb_context *ZB_NONNULL context,
                               zb_slot slot,
                               struct zb_tensor **ZB_NONNULL tensor);
 
+// Makes a tensor of the bytes of a file at `offset`: memory that other processes may map too, such as that of memfd_create,
+// shm_open or a frame buffer that was sent here. Nothing is copied: what is written on one side is seen on the other.
+//
+// The bytes are those of `desc` (zb_tensor_desc_size), at any offset; a slot may ask for an aligned one, as for every
+// memory (64 suits every engine). What the file has behind them serves as slack. `flags` is 0 or ZB_MAP_READ_ONLY: the
+// memory is then only read, and the tensor can be bound to inputs only (else READ_ONLY).
+//
+// The descriptor is duplicated: it stays the caller's to close. The map lives until the handle is destroyed and no context
+// has the tensor bound. Who may touch the bytes when is between the processes: during a run nobody else writes what it
+// reads, or touches what it writes.
+//
+// A file that is cut short takes memory away. zerobind asks for its size when the tensor is bound and before each run that
+// uses it (a system call): IO then, and nothing was touched. A cut during the run, or before the host touches the bytes
+// itself, cannot be detected and ends the process with SIGBUS. Seal a memfd with F_SEAL_SHRINK before it is mapped, and
+// neither can happen nor is anything asked.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_ARGUMENT (dtype, flags, offset + size beyond 64 bits), SHAPE_MISMATCH (a
+// dimension of -1), UNSUPPORTED (rank, strings, systems without file descriptors), IO (not a descriptor, or of what cannot be
+// mapped or read), BUFFER_TOO_SMALL (the file is too short), READ_ONLY (without the flag, and the descriptor is open for
+// reading only, or the file is sealed against writing).
+//
+// Requires:
+// `desc` is NULL or readable; `tensor` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_tensor_map_fd(const struct zb_tensor_desc *ZB_NONNULL desc,
+                           int fd,
+                           uint64_t offset,
+                           uint32_t flags,
+                           struct zb_tensor **ZB_NONNULL tensor);
+
 // Gives the address and the size in bytes of the tensor's memory; either place may be NULL.
 //
 // The address is valid as long as the tensor handle, or a binding of the tensor, exists. The bytes are the host's to use
-// between runs only; that cannot be enforced. Memory made by zb_tensor_wrap_const must not be written.
+// between runs only; that cannot be enforced. Read-only memory (zb_tensor_wrap_const,
+// ZB_MAP_READ_ONLY) must not be written.
 //
 // Any thread. Errors: NULL_ARGUMENT (tensor), INVALID_HANDLE.
 //
@@ -1051,7 +1108,7 @@ zb_status zb_tensor_destroy(struct zb_tensor *tensor);
 // One tensor may be bound to any number of contexts; a run whose output is in use by another run is BUSY.
 //
 // Errors: NULL_ARGUMENT, INVALID_HANDLE (either), INVALID_ARGUMENT (slot), BUSY (the context runs), DTYPE_MISMATCH,
-// SHAPE_MISMATCH, READ_ONLY, MISALIGNED, BUFFER_TOO_SMALL (slack).
+// SHAPE_MISMATCH, READ_ONLY, MISALIGNED, BUFFER_TOO_SMALL (slack), IO (the file behind the tensor was cut short).
 ZB_MUST_USE
 zb_status zb_tensor_bind(struct zb_tensor *ZB_NONNULL tensor,
                          struct zb_context *ZB_NONNULL context,
@@ -1067,8 +1124,8 @@ zb_status zb_tensor_bind(struct zb_tensor *ZB_NONNULL tensor,
 //
 // Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (options), BUSY (the context runs; a tensor is in use by another
 // context), UNBOUND (an input has no memory), SHAPE_MISMATCH, BUFFER_TOO_SMALL, MISALIGNED, ALIASED, COPY_REQUIRED,
-// UNSUPPORTED, RUNTIME (the engine's text), OUT_OF_MEMORY, CANCELLED (zb_context_cancel, or the context was destroyed),
-// DEADLINE_EXCEEDED, and those of zb_context_prepare.
+// IO (a shared file was cut short), UNSUPPORTED, RUNTIME (the engine's text), OUT_OF_MEMORY, CANCELLED (zb_context_cancel, or
+// the context was destroyed), DEADLINE_EXCEEDED, and those of zb_context_prepare.
 //
 // Requires:
 // `options` is NULL or has its struct_size set; the memory of bound tensors is as zb_tensor_wrap asks.

@@ -6,7 +6,7 @@ use super::count::Counted;
 use super::release::Release;
 use super::usage::Usage;
 use crate::base::{Desc, Dtype, Kind, Result, fail};
-use crate::memory::{Access, Buffer, HostRange};
+use crate::memory::{Access, Buffer, HostRange, SharedMap};
 
 /// The largest alignment that an allocation may ask for: a huge page.
 const MAX_ALIGNMENT: usize = 1 << 21;
@@ -21,14 +21,14 @@ pub struct Tensor {
     usage: Usage,
     // in this order: the object is gone from the count before the host is told that its memory is free
     _counted: Counted,
-    _memory: Memory,
+    memory: Memory,
 }
 
-/// Never read: kept to be dropped with the tensor.
-#[allow(dead_code)]
+/// What is dropped with the tensor.
 enum Memory {
-    Host(Release),
-    Owned(Buffer),
+    Host { _release: Release },
+    Owned { _buffer: Buffer },
+    Shared(SharedMap),
 }
 
 impl Tensor {
@@ -57,7 +57,7 @@ impl Tensor {
             range,
             usage: Usage::new(),
             _counted: Counted::new(Kind::Tensor),
-            _memory: Memory::Host(release),
+            memory: Memory::Host { _release: release },
         })
     }
 
@@ -76,7 +76,19 @@ impl Tensor {
             range: buffer.range(),
             usage: Usage::new(),
             _counted: Counted::new(Kind::Tensor),
-            _memory: Memory::Owned(buffer),
+            memory: Memory::Owned { _buffer: buffer },
+        }))
+    }
+
+    /// A tensor on the bytes of a file at `offset`, shared with everybody who maps it.
+    pub fn map_fd(desc: Desc, fd: i32, offset: u64, access: Access) -> Result<Arc<Tensor>> {
+        let map = SharedMap::new(fd, offset, known_size(&desc)?, access)?;
+        Ok(Arc::new(Tensor {
+            desc,
+            range: map.range(),
+            usage: Usage::new(),
+            _counted: Counted::new(Kind::Tensor),
+            memory: Memory::Shared(map),
         }))
     }
 
@@ -86,6 +98,21 @@ impl Tensor {
 
     pub fn range(&self) -> HostRange {
         self.range
+    }
+
+    /// Whether the memory can go while the tensor lives: it is that of a file that somebody can cut short.
+    #[inline]
+    pub(super) fn can_vanish(&self) -> bool {
+        matches!(&self.memory, Memory::Shared(map) if map.can_shrink())
+    }
+
+    /// Whether the memory is there, as far as that can be known before it is touched.
+    #[inline]
+    pub(super) fn still_there(&self) -> Result<()> {
+        match &self.memory {
+            Memory::Shared(map) => map.still_there(),
+            Memory::Host { .. } | Memory::Owned { .. } => Ok(()),
+        }
     }
 
     pub(super) fn usage(&self) -> &Usage {

@@ -139,6 +139,11 @@ pub const ZB_REBIND_STAGED: i32 = 2;
 
 /// Memory kind (a bit): ordinary memory of the process.
 pub const ZB_MEMORY_HOST: u32 = 1;
+/// Memory kind (a bit): memory that other processes map too, see zb_tensor_map_fd.
+pub const ZB_MEMORY_SHARED: u32 = 2;
+
+/// Flag of zb_tensor_map_fd: the memory is only read, so the tensor can be bound to inputs only.
+pub const ZB_MAP_READ_ONLY: u32 = 1;
 
 /// Path: the host gave no memory for the slot, or there was no run.
 pub const ZB_PATH_UNBOUND: i32 = 0;

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::ptr::null;
 
-use super::constants::{ZB_MEMORY_HOST, ZB_REBIND_STAGED};
+use super::constants::{ZB_MEMORY_HOST, ZB_MEMORY_SHARED, ZB_REBIND_STAGED};
 use super::guard::guard;
 use super::handles::{self, CONTEXTS, ContextEntry, MODELS};
 use super::layout::{
@@ -362,7 +362,7 @@ pub fn with_running<T>(context: *mut zb_context, body: impl FnOnce(&mut Context)
 
 fn requirements_to_c(needs: &Requirements) -> zb_requirements {
     let mut value: zb_requirements = versioned::zeroed();
-    value.memory_kinds = ZB_MEMORY_HOST;
+    value.memory_kinds = if cfg!(unix) { ZB_MEMORY_HOST | ZB_MEMORY_SHARED } else { ZB_MEMORY_HOST };
     value.size = needs.size;
     value.alignment = needs.alignment as u64;
     value.slack = needs.slack as u64;

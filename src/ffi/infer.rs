@@ -19,8 +19,8 @@ use crate::memory::{Access, HostRange};
 ///
 /// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (options), BUSY (the context runs; a tensor is in use by another
 /// context), UNBOUND (an input has no memory), SHAPE_MISMATCH, BUFFER_TOO_SMALL, MISALIGNED, ALIASED, COPY_REQUIRED,
-/// UNSUPPORTED, RUNTIME (the engine's text), OUT_OF_MEMORY, CANCELLED (zb_context_cancel, or the context was destroyed),
-/// DEADLINE_EXCEEDED, and those of zb_context_prepare.
+/// IO (a shared file was cut short), UNSUPPORTED, RUNTIME (the engine's text), OUT_OF_MEMORY, CANCELLED (zb_context_cancel, or
+/// the context was destroyed), DEADLINE_EXCEEDED, and those of zb_context_prepare.
 ///
 /// # Safety
 /// `options` is NULL or has its struct_size set; the memory of bound tensors is as zb_tensor_wrap asks.

@@ -1,6 +1,6 @@
 //! Models.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
 use super::error_text::copy_text;
@@ -52,6 +52,37 @@ pub unsafe extern "C" fn zb_model_open(
         let options = unsafe { options::read_model(options) }?;
         // SAFETY: not NULL, writable.
         unsafe { publish(Model::open_path(path, options)?, model) }
+    })
+}
+
+/// Opens the model in `length` bytes of a file at `offset`, such as an asset inside an Android package; `length` 0 means up
+/// to the end of the file. The bytes are mapped, not read into memory by zerobind.
+///
+/// `offset` must be a multiple of 16. The descriptor is duplicated: it stays the caller's to close, and its read position is
+/// not touched. The bytes must neither shrink nor change until the model handle is destroyed and its last context is gone
+/// (a file cut short can end the process with SIGBUS). A model with external data is UNSUPPORTED: there is no folder for it.
+///
+/// Any thread. Errors: as zb_model_open, IO (not a descriptor of a file, not open for reading, the file ends before
+/// `offset` + `length`), INVALID_ARGUMENT (`offset` + `length` beyond 64 bits), MISALIGNED (`offset`; zb_model_open_bytes_copy
+/// takes any), UNSUPPORTED where there are no file descriptors.
+///
+/// # Safety
+/// `options` is NULL or has its struct_size set; `model` is NULL or writable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn zb_model_open_fd(
+    fd: c_int,
+    offset: u64,
+    length: u64,
+    options: *const zb_model_options,
+    model: *mut *mut zb_model,
+) -> zb_status {
+    guard(|| {
+        pointers::check_out(model, "model")?;
+        // SAFETY: the caller's promise.
+        let options = unsafe { options::read_model(options) }?;
+        // SAFETY: not NULL, writable.
+        unsafe { publish(Model::open_fd(fd, offset, length, options)?, model) }
     })
 }
 

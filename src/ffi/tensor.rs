@@ -1,13 +1,14 @@
 //! Tensors.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
+use super::constants::ZB_MAP_READ_ONLY;
 use super::guard::guard;
 use super::handles::{self, TENSORS};
 use super::layout::{zb_context, zb_release_fn, zb_slot, zb_status, zb_tensor, zb_tensor_desc};
 use super::{context, pointers, release, slots};
-use crate::base::Result;
+use crate::base::{Result, fail};
 use crate::core::Tensor;
 use crate::memory::{Access, HostRange};
 
@@ -116,10 +117,53 @@ pub unsafe extern "C" fn zb_tensor_alloc_for(
     })
 }
 
+/// Makes a tensor of the bytes of a file at `offset`: memory that other processes may map too, such as that of memfd_create,
+/// shm_open or a frame buffer that was sent here. Nothing is copied: what is written on one side is seen on the other.
+///
+/// The bytes are those of `desc` (zb_tensor_desc_size), at any offset; a slot may ask for an aligned one, as for every
+/// memory (64 suits every engine). What the file has behind them serves as slack. `flags` is 0 or ZB_MAP_READ_ONLY: the
+/// memory is then only read, and the tensor can be bound to inputs only (else READ_ONLY).
+///
+/// The descriptor is duplicated: it stays the caller's to close. The map lives until the handle is destroyed and no context
+/// has the tensor bound. Who may touch the bytes when is between the processes: during a run nobody else writes what it
+/// reads, or touches what it writes.
+///
+/// A file that is cut short takes memory away. zerobind asks for its size when the tensor is bound and before each run that
+/// uses it (a system call): IO then, and nothing was touched. A cut during the run, or before the host touches the bytes
+/// itself, cannot be detected and ends the process with SIGBUS. Seal a memfd with F_SEAL_SHRINK before it is mapped, and
+/// neither can happen nor is anything asked.
+///
+/// Any thread. Errors: NULL_ARGUMENT, INVALID_ARGUMENT (dtype, flags, offset + size beyond 64 bits), SHAPE_MISMATCH (a
+/// dimension of -1), UNSUPPORTED (rank, strings, systems without file descriptors), IO (not a descriptor, or of what cannot be
+/// mapped or read), BUFFER_TOO_SMALL (the file is too short), READ_ONLY (without the flag, and the descriptor is open for
+/// reading only, or the file is sealed against writing).
+///
+/// # Safety
+/// `desc` is NULL or readable; `tensor` is NULL or writable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn zb_tensor_map_fd(
+    desc: *const zb_tensor_desc,
+    fd: c_int,
+    offset: u64,
+    flags: u32,
+    tensor: *mut *mut zb_tensor,
+) -> zb_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let desc = slots::read_desc(unsafe { pointers::required(desc, "desc") }?)?;
+        pointers::check_out(tensor, "tensor")?;
+        let access = read_map_flags(flags)?;
+        // SAFETY: not NULL, writable.
+        unsafe { publish(Tensor::map_fd(desc, fd, offset, access)?, tensor) }
+    })
+}
+
 /// Gives the address and the size in bytes of the tensor's memory; either place may be NULL.
 ///
 /// The address is valid as long as the tensor handle, or a binding of the tensor, exists. The bytes are the host's to use
-/// between runs only; that cannot be enforced. Memory made by zb_tensor_wrap_const must not be written.
+/// between runs only; that cannot be enforced. Read-only memory (zb_tensor_wrap_const,
+/// ZB_MAP_READ_ONLY) must not be written.
 ///
 /// Any thread. Errors: NULL_ARGUMENT (tensor), INVALID_HANDLE.
 ///
@@ -180,7 +224,7 @@ pub extern "C" fn zb_tensor_destroy(tensor: *mut zb_tensor) -> zb_status {
 /// One tensor may be bound to any number of contexts; a run whose output is in use by another run is BUSY.
 ///
 /// Errors: NULL_ARGUMENT, INVALID_HANDLE (either), INVALID_ARGUMENT (slot), BUSY (the context runs), DTYPE_MISMATCH,
-/// SHAPE_MISMATCH, READ_ONLY, MISALIGNED, BUFFER_TOO_SMALL (slack).
+/// SHAPE_MISMATCH, READ_ONLY, MISALIGNED, BUFFER_TOO_SMALL (slack), IO (the file behind the tensor was cut short).
 #[unsafe(no_mangle)]
 #[must_use]
 pub extern "C" fn zb_tensor_bind(tensor: *mut zb_tensor, context: *mut zb_context, slot: zb_slot) -> zb_status {
@@ -191,6 +235,14 @@ pub extern "C" fn zb_tensor_bind(tensor: *mut zb_tensor, context: *mut zb_contex
         drop(displaced);
         Ok(())
     })
+}
+
+fn read_map_flags(flags: u32) -> Result<Access> {
+    match flags {
+        0 => Ok(Access::ReadWrite),
+        ZB_MAP_READ_ONLY => Ok(Access::ReadOnly),
+        _ => fail!(InvalidArgument, "flags is {flags:#x}: give 0 or ZB_MAP_READ_ONLY"),
+    }
 }
 
 struct Wrapped {

@@ -29,6 +29,7 @@ impl Context {
     pub(super) fn check_fits(&self, slot: Slot, tensor: &Tensor) -> Result<()> {
         self.check_desc(slot, tensor.desc(), tensor.range().size())?;
         self.check_access(slot, tensor.range().access())?;
+        tensor.still_there().map_err(|error| error.at(self.model.label(slot)))?;
         if self.copy_policy == CopyPolicy::Never {
             self.check_alignment(slot, &tensor.range())?;
             self.check_slack(slot, &tensor.range())?;
@@ -98,7 +99,7 @@ impl Context {
         if slot.side == Side::Output && access == Access::ReadOnly {
             return fail!(
                 ReadOnly,
-                "{} is written by the run, but the tensor was made by zb_tensor_wrap_const: bind writable memory",
+                "{} is written by the run, but the tensor is read-only (made by zb_tensor_wrap_const, by zb_tensor_map_fd with ZB_MAP_READ_ONLY, or from a read-only DLPack tensor): bind writable memory",
                 self.model.label(slot)
             );
         }

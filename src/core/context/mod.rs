@@ -83,6 +83,8 @@ pub struct Context {
     settled: bool,
     /// Tensors that a settled run uses.
     uses: Vec<Use>,
+    /// One of them lies in a file that can be cut short.
+    can_vanish: bool,
     /// Some route of the run copies.
     copies: bool,
     /// The outputs of the last run can be viewed.
@@ -162,6 +164,7 @@ impl Context {
             shapes_changed: true,
             settled: false,
             uses: Vec::with_capacity(inputs + outputs),
+            can_vanish: false,
             copies: false,
             viewable: false,
             remembered: false,

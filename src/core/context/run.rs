@@ -72,6 +72,9 @@ impl Context {
     }
 
     fn run_holding(&mut self, uses: &[Use], running: &Running<'_>, deadline: Option<Deadline>) -> Result<()> {
+        if self.can_vanish {
+            self.check_still_there(uses)?;
+        }
         match usage::hold(uses) {
             Ok(_held) => self.run_watched(running, deadline),
             Err(refused) => {
@@ -93,6 +96,15 @@ impl Context {
             }
             other => other,
         }
+    }
+
+    /// Shared files are asked for their size again before every run: touching a part that is gone ends the process.
+    #[cold]
+    fn check_still_there(&self, uses: &[Use]) -> Result<()> {
+        for used in uses {
+            used.tensor.still_there().map_err(|error| error.at(self.label(used.position)))?;
+        }
+        Ok(())
     }
 
     fn run_engine(&mut self) -> Result<()> {
@@ -204,6 +216,7 @@ impl Context {
                 None => self.uses.push(Use { tensor: tensor.clone(), access, position }),
             }
         }
+        self.can_vanish = self.uses.iter().any(|used| used.tensor.can_vanish());
     }
 }
 

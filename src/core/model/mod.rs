@@ -12,7 +12,7 @@ use crate::base::{Desc, Dtype, Error, Kind, Result, Side, Slot, SlotInfo, Status
 use crate::core::context::ContextOptions;
 use crate::core::count::Counted;
 use crate::core::options::{self, Setting};
-use crate::memory::{Buffer, HostBytes};
+use crate::memory::{Buffer, HostBytes, map_bytes};
 use crate::runtime::{self, EngineContext, EngineModel, EngineOptions, ModelSource, Runtime};
 
 /// The largest tensor that a model may have when the host sets no limit.
@@ -60,6 +60,19 @@ impl Model {
             return fail!(
                 Misaligned,
                 "the model's bytes are at {address:#x}, but must be at a multiple of {MODEL_ALIGNMENT}: move them, or use zb_model_open_bytes_copy"
+            );
+        }
+        Model::open(ModelSource { bytes: Box::new(bytes), path: None }, options)
+    }
+
+    /// Opens the model in `length` bytes of a file at `offset` (0: to the end), which must stay as they are as long as the
+    /// model lives.
+    pub fn open_fd(fd: i32, offset: u64, length: u64, options: ModelOptions) -> Result<Arc<Model>> {
+        let bytes = map_bytes(fd, offset, length)?;
+        if !bytes.address().is_multiple_of(MODEL_ALIGNMENT) {
+            return fail!(
+                Misaligned,
+                "the model begins at offset {offset} of its file, but must begin at a multiple of {MODEL_ALIGNMENT}: align it there (zipalign for an Android package), or read it and use zb_model_open_bytes_copy"
             );
         }
         Model::open(ModelSource { bytes: Box::new(bytes), path: None }, options)
