@@ -72,6 +72,9 @@
 #define ZB_HEADER_VERSION \
     ((uint32_t)ZB_VERSION_MAJOR << 22 | (uint32_t)ZB_VERSION_MINOR << 12 | (uint32_t)ZB_VERSION_PATCH)
 
+/* DLPack's, for those who use it: zb_tensor_from_dlpack, zb_tensor_to_dlpack. dlpack.h defines it; it is not needed here. */
+struct DLManagedTensorVersioned;
+
 /* A result that must be looked at. */
 #if defined(__GNUC__) || defined(__clang__)
 #define ZB_MUST_USE __attribute__((warn_unused_result))
@@ -1113,6 +1116,45 @@ ZB_MUST_USE
 zb_status zb_tensor_bind(struct zb_tensor *ZB_NONNULL tensor,
                          struct zb_context *ZB_NONNULL context,
                          zb_slot slot);
+
+// Makes a tensor of the memory of another library's, which is shared, not copied: what is written on one side is seen on the
+// other. `source` is a DLManagedTensorVersioned of DLPack 1 (struct of dlpack.h).
+//
+// Its memory has to be the host's (kDLCPU, kDLCUDAHost, kDLROCMHost), dense and row-major: strides NULL or compact, where
+// those of dimensions of 1, and of empty tensors, do not count. Types under 8 bits are packed. With the flag READ_ONLY the
+// tensor can be bound to inputs only. Nothing is known of bytes behind it, so it has no slack (see zb_requirements).
+//
+// With ZB_OK `source` passes to the tensor, which calls its deleter (unless that is NULL) exactly once, when the tensor
+// handle is destroyed and no context has it bound and no export uses it, on the thread that ends the last use. If the call
+// fails, `source` stays the caller's, deleter not called. Between runs everybody who shares the bytes may use them by an
+// order that they agree on; during a run nobody else writes what it reads, or touches what it writes.
+//
+// Any thread. Errors: NULL_ARGUMENT (source, tensor, shape, data of a tensor with elements), UNSUPPORTED (major version,
+// flags, device, type, lanes, strides, padded types under 8 bits, rank above 16), INVALID_ARGUMENT (negative rank or dimension,
+// offset beyond the address space), SHAPE_MISMATCH (size beyond 64 bits), OUT_OF_MEMORY.
+//
+// Requires:
+// `source` is NULL or a DLManagedTensorVersioned as DLPack describes it; `tensor` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_tensor_from_dlpack(struct DLManagedTensorVersioned *ZB_NONNULL source,
+                                struct zb_tensor **ZB_NONNULL tensor);
+
+// Gives the tensor to another library as a DLManagedTensorVersioned (DLPack 1, struct of dlpack.h), without a copy: what is
+// written on one side is seen on the other.
+//
+// It holds the tensor's memory as a binding does, until its deleter is called, exactly once, on any thread, any callback
+// included; the tensor handle may be destroyed before. Each call makes another one. Shape and compact strides are given,
+// device kDLCPU, flag READ_ONLY if the tensor's memory must not be written; the address is aligned as the tensor is, which
+// may be less than the 256 bytes that DLPack speaks of. During a run of zerobind nobody else writes what it reads, or touches
+// what it writes; that cannot be enforced.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, SHAPE_MISMATCH (a dimension of -1).
+//
+// Requires:
+// `managed` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_tensor_to_dlpack(struct zb_tensor *ZB_NONNULL tensor,
+                              struct DLManagedTensorVersioned **ZB_NONNULL managed);
 
 // Runs the context on the calling thread with what is bound to it. When it returns ZB_OK, bound outputs are complete.
 //

@@ -6,8 +6,20 @@ use std::path::{Path, PathBuf};
 use cbindgen::{Builder, Config, DocumentationStyle, Language, Style};
 
 /// The files of the ABI, in the order in which a reader of the header meets them.
-const FILES: &[&str] =
-    &["constants.rs", "layout.rs", "library.rs", "runtime.rs", "model.rs", "context.rs", "tensor.rs", "infer.rs"];
+const FILES: &[&str] = &[
+    "constants.rs",
+    "layout.rs",
+    "library.rs",
+    "runtime.rs",
+    "model.rs",
+    "context.rs",
+    "tensor.rs",
+    "dlpack.rs",
+    "infer.rs",
+];
+
+/// The struct of another header that functions of ours take.
+const DLPACK: &str = "DLManagedTensorVersioned";
 
 /// Parameters that may be NULL, in every function or in one. Every other pointer parameter may not.
 const NULLABLE: &[&str] = &[
@@ -57,6 +69,8 @@ fn config() -> Config {
         usize_is_size_t: true,
         ..Config::default()
     };
+    // declared at the top, defined by dlpack.h alone
+    config.export.rename.insert(DLPACK.to_owned(), format!("struct {DLPACK}"));
     config.function.must_use = Some("ZB_MUST_USE".to_owned());
     config.documentation = true;
     config

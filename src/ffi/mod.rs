@@ -4,6 +4,7 @@
 
 pub mod constants;
 mod context;
+mod dlpack;
 mod error_text;
 mod guard;
 mod handles;

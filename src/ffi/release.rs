@@ -32,28 +32,37 @@ impl Loaned {
 pub struct Ownership(Arc<AtomicBool>);
 
 impl Ownership {
+    fn new() -> Ownership {
+        Ownership(Arc::new(AtomicBool::new(false)))
+    }
+
     /// From here on the release is real.
     pub fn pass(&self) {
         self.0.store(true, Ordering::Release);
     }
 }
 
-/// A release for memory whose ownership has not passed yet.
+/// A release by the host's callback, for memory whose ownership has not passed yet.
 pub fn pending(
     function: zb_release_fn,
     user_data: *mut c_void,
     data: *mut c_void,
     size: usize,
 ) -> (Release, Ownership) {
-    let ownership = Ownership(Arc::new(AtomicBool::new(false)));
     let Some(function) = function else {
-        return (Release::NONE, ownership);
+        return (Release::NONE, Ownership::new());
     };
     let loaned = Loaned { function, user_data, data, size };
+    when_passed(move || loaned.give_back())
+}
+
+/// A release that does nothing before ownership has passed.
+pub fn when_passed(give_back: impl FnOnce() + Send + Sync + 'static) -> (Release, Ownership) {
+    let ownership = Ownership::new();
     let passed = ownership.clone();
     let release = Release::new(move || {
         if passed.0.load(Ordering::Acquire) {
-            loaned.give_back();
+            give_back();
         }
     });
     (release, ownership)

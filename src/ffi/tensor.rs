@@ -287,12 +287,12 @@ unsafe fn publish(tensor: Arc<Tensor>, place: *mut *mut zb_tensor) -> Result<()>
     Ok(())
 }
 
-fn insert(tensor: Arc<Tensor>) -> Result<*mut zb_tensor> {
+pub fn insert(tensor: Arc<Tensor>) -> Result<*mut zb_tensor> {
     let number = TENSORS.insert(tensor, ()).map_err(|_| handles::full::<zb_tensor>())?;
     Ok(number as *mut zb_tensor)
 }
 
-fn shared(tensor: *mut zb_tensor) -> Result<Arc<Tensor>> {
+pub fn shared(tensor: *mut zb_tensor) -> Result<Arc<Tensor>> {
     let pinned = TENSORS.pin(handles::number(tensor)?).map_err(handles::refused::<zb_tensor>)?;
     Ok(Arc::clone(&pinned))
 }

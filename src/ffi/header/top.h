@@ -68,6 +68,9 @@
 /* The version of this header; zb_version() tells that of the library. */
 @VERSION@
 
+/* DLPack's, for those who use it: zb_tensor_from_dlpack, zb_tensor_to_dlpack. dlpack.h defines it; it is not needed here. */
+struct DLManagedTensorVersioned;
+
 /* A result that must be looked at. */
 #if defined(__GNUC__) || defined(__clang__)
 #define ZB_MUST_USE __attribute__((warn_unused_result))
