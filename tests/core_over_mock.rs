@@ -499,6 +499,44 @@ fn views_end_with_whatever_may_change_them() {
 }
 
 #[test]
+fn the_report_of_an_output_in_the_engines_memory_is_of_the_last_run() {
+    // the mock computes every run's outputs in new memory
+    let mut x = Memory::new(&[1.0; 8]);
+    let mut context =
+        context("input x f32 rows=4\noutput z f32 rows\nplan fail RUNTIME no @3\nreset fail RUNTIME no @1");
+    let where_it_is = |context: &mut Context| {
+        let address = context.output_view(Z).unwrap().memory.data() as usize;
+        let report = context.report(Z).unwrap();
+        assert_eq!((report.path, report.host_address, report.engine_address), (Path::Unbound, 0, address));
+        address
+    };
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    context.infer().unwrap();
+    let first = where_it_is(&mut context);
+    context.infer().unwrap();
+    assert_ne!(where_it_is(&mut context), first);
+    // a reset that fails, asked for between two runs, is not to leave the address of the first of them
+    refused(context.reset_state(), Status::Runtime);
+    context.infer().unwrap();
+    let before = where_it_is(&mut context);
+    context.reset_state().unwrap();
+    assert_eq!(context.report(Z).unwrap().engine_address, before);
+    context.infer().unwrap();
+    let before = where_it_is(&mut context);
+    // planning takes the engine's memory away, and is no run
+    context.resize_input(X, dims(&[8])).unwrap();
+    context.prepare().unwrap();
+    assert_eq!(context.report(Z).unwrap().engine_address, before);
+    infer_with(&mut context, &[loan(X, x.range(8), None)]).unwrap();
+    let before = where_it_is(&mut context);
+    context.resize_input(X, dims(&[2])).unwrap();
+    refused(context.prepare(), Status::Runtime);
+    assert_eq!(context.report(Z).unwrap().engine_address, before);
+    infer_with(&mut context, &[loan(X, x.range(8), None)]).unwrap();
+    where_it_is(&mut context);
+}
+
+#[test]
 fn a_tensor_of_two_contexts_is_free_again_after_a_failed_run() {
     let (mut x, mut y, mut z) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]), Memory::new(&[]));
     let shared = z.tensor(4);

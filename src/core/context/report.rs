@@ -113,6 +113,14 @@ impl Context {
         }
     }
 
+    /// The same as below for all slots. The next run is told of anew, also if nothing else changed.
+    pub(super) fn note_engine_addresses(&mut self) {
+        for position in 0..self.slots.len() {
+            self.note_engine_address(position);
+        }
+        self.remembered = false;
+    }
+
     /// Keeps the address that the engine has for a slot in the last run, while it still has it.
     pub(super) fn note_engine_address(&mut self, position: usize) {
         if self.has_run && self.slots[position].last.engine_address.is_none() {

@@ -11,9 +11,7 @@ impl Context {
             return Ok(());
         }
         // the report of the last run stays what it was
-        for position in 0..self.slots.len() {
-            self.note_engine_address(position);
-        }
+        self.note_engine_addresses();
         let plan = self.engine.reset(&self.planned_dims)?;
         self.viewable = false;
         if let Some(plan) = plan {

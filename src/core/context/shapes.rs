@@ -87,6 +87,8 @@ impl Context {
         }
         self.settled = false;
         self.viewable = false;
+        // also of outputs in the engine's memory, which may be elsewhere afterwards
+        self.note_engine_addresses();
         self.detach_all();
         let plan = self.engine.plan(&dims)?;
         for (index, planned) in plan.outputs.iter().enumerate() {
