@@ -536,6 +536,389 @@ fn the_report_of_an_output_in_the_engines_memory_is_of_the_last_run() {
     where_it_is(&mut context);
 }
 
+/// next = x + state
+const RECURRENT: &str = "input x f32 4\ninput state f32 4\noutput next f32 4\n";
+const STATE: Slot = Slot::input(1);
+const NEXT: Slot = Slot::output(0);
+
+#[test]
+fn a_swap_detaches_and_attaches_two_slots() {
+    let (mut x, mut one, mut two) = (Memory::new(&[1.0; 4]), Memory::new(&[0.0; 4]), Memory::new(&[0.0; 4]));
+    let mut context = context(&format!("{RECURRENT}trace swap"));
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, STATE, one.tensor(4)).unwrap();
+    bind(&mut context, NEXT, two.tensor(4)).unwrap();
+    // before there was a run, there is nothing to detach
+    context.swap(STATE, NEXT).unwrap();
+    context.swap(NEXT, STATE).unwrap();
+    assert_eq!(take_trace("swap"), [""; 0]);
+    context.infer().unwrap();
+    take_trace("swap");
+    for round in 1..=10 {
+        context.swap(STATE, NEXT).unwrap();
+        assert_eq!(take_trace("swap"), ["detach input 1", "detach output 0"]);
+        context.infer().unwrap();
+        assert_eq!(take_trace("swap"), ["attach input 1 Sticky", "attach output 0 Sticky", "run"]);
+        let (read, written) = if round % 2 == 1 { (&two, &one) } else { (&one, &two) };
+        assert_eq!((read.0[3], written.0[3]), (round as f32, (round + 1) as f32));
+        for (slot, memory) in [(STATE, read), (NEXT, written)] {
+            let (report, address) = (context.report(slot).unwrap(), memory.0.as_ptr() as usize);
+            assert_eq!((report.path, report.host_address, report.engine_address), (Path::Direct, address, address));
+        }
+    }
+    // there and back again before the next run: what is read is what was written before
+    context.swap(STATE, NEXT).unwrap();
+    context.swap(STATE, NEXT).unwrap();
+    take_trace("swap");
+    context.infer().unwrap();
+    assert_eq!(take_trace("swap"), ["attach input 1 Sticky", "attach output 0 Sticky", "run"]);
+    assert_eq!((one.0[0], two.0[0]), (10.0, 11.0));
+    let stats = context.stats();
+    assert_eq!((stats.runs, stats.rebinds, stats.bytes_copied, stats.allocations), (12, 25, 0, 0));
+}
+
+#[test]
+fn a_refused_swap_changes_nothing() {
+    let (mut x, mut state, mut next) = (Memory::new(&[1.0; 8]), Memory::new(&[2.0; 8]), Memory::new(&[]));
+    let mut context = context(
+        "input x f32 rows\ninput state f32 4\ninput mask i32 4\noutput next f32 4\noutput far f32 4\ntrace refused-swap",
+    );
+    let mask = Tensor::wrap(Desc { dtype: Dtype::I32, dims: dims(&[4]) }, x.range(4), Release::NONE);
+    // SAFETY: it is kept longer than what uses it.
+    let constant = unsafe { HostRange::new(state.0.as_mut_ptr().cast(), 16, 128, Access::ReadOnly) };
+    bind(&mut context, X, x.tensor(8)).unwrap();
+    bind(&mut context, STATE, Tensor::wrap(f32s(&[4]), constant, Release::NONE)).unwrap();
+    bind(&mut context, Slot::input(2), mask).unwrap();
+    bind(&mut context, NEXT, next.tensor(4)).unwrap();
+    context.infer().unwrap();
+    take_trace("refused-swap");
+    let cases = [
+        (STATE, Slot::output(1), Status::Unbound),
+        (STATE, NEXT, Status::ReadOnly),
+        (X, STATE, Status::ShapeMismatch),
+        (X, NEXT, Status::ShapeMismatch),
+        (STATE, Slot::input(2), Status::DtypeMismatch),
+        (NEXT, Slot::input(3), Status::InvalidArgument),
+        (NEXT, Slot::output(2), Status::InvalidArgument),
+    ];
+    for (a, b, status) in cases {
+        refused(context.swap(a, b), status);
+        refused(context.swap(b, a), status);
+        assert!(context.output_view(NEXT).is_ok());
+        context.infer().unwrap();
+        assert_eq!(take_trace("refused-swap"), ["run"]);
+    }
+}
+
+#[test]
+fn a_swap_of_a_slot_with_itself_keeps_it() {
+    let (mut x, mut y, mut z) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]), Memory::new(&[]));
+    let mut context = adder("");
+    refused(context.swap(X, X), Status::Unbound);
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Y, y.tensor(4)).unwrap();
+    bind(&mut context, Z, z.tensor(4)).unwrap();
+    for slot in [X, Y, Z] {
+        context.swap(slot, slot).unwrap();
+        context.infer().unwrap();
+        refused(context.swap(slot, Slot::input(2)), Status::InvalidArgument);
+    }
+    assert_eq!((z.0[0], context.report(Y).unwrap().host_address), (3.0, y.0.as_ptr() as usize));
+}
+
+#[test]
+fn a_copy_follows_a_swap() {
+    let (mut x, mut one, mut two) = (Memory::new(&[1.0; 4]), Memory::new(&[0.0; 8]), Memory::new(&[0.0; 4]));
+    let mut context = context_of(&format!("{RECURRENT}alignment 64"), CopyPolicy::Allow);
+    let misaligned = Tensor::wrap(f32s(&[4]), one.range_at(1, 4), Release::NONE);
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, STATE, misaligned).unwrap();
+    bind(&mut context, NEXT, two.tensor(4)).unwrap();
+    let paths = |context: &mut Context| [STATE, NEXT].map(|slot| context.report(slot).unwrap().path);
+    for round in 0..6 {
+        context.infer().unwrap();
+        let expected = if round % 2 == 0 { [Path::Staged, Path::Direct] } else { [Path::Direct, Path::Staged] };
+        assert_eq!(paths(&mut context), expected);
+        context.swap(STATE, NEXT).unwrap();
+    }
+    assert_eq!((one.0[..6].to_vec(), two.0[0]), (vec![0.0, 6.0, 6.0, 6.0, 6.0, 0.0], 5.0));
+    assert_eq!(context.stats().bytes_copied, 6 * 16);
+}
+
+#[test]
+fn a_swap_lets_go_of_nothing() {
+    static RELEASED: AtomicU32 = AtomicU32::new(0);
+    let (mut x, mut one, mut two) = (Memory::new(&[1.0; 4]), Memory::new(&[0.0; 4]), Memory::new(&[0.0; 4]));
+    let mut context = context(RECURRENT);
+    let released = Release::new(|| {
+        RELEASED.fetch_add(1, Ordering::SeqCst);
+    });
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, STATE, Tensor::wrap(f32s(&[4]), one.range(4), released)).unwrap();
+    bind(&mut context, NEXT, two.tensor(4)).unwrap();
+    context.infer().unwrap();
+    context.swap(STATE, NEXT).unwrap();
+    context.swap(NEXT, NEXT).unwrap();
+    // never run again: the list of the last run must not be what holds the tensor
+    drop(context.unbind(STATE).unwrap());
+    assert_eq!(RELEASED.load(Ordering::SeqCst), 0);
+    drop(context.unbind(NEXT).unwrap());
+    assert_eq!(RELEASED.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_reset_attaches_everything_anew() {
+    let (mut x, mut y, mut z) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]), Memory::new(&[]));
+    let mut context = adder("trace reset");
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Y, y.tensor(4)).unwrap();
+    bind(&mut context, Z, z.tensor(4)).unwrap();
+    // nothing was ever started, so there is no state
+    context.reset_state().unwrap();
+    context.prepare().unwrap();
+    context.reset_state().unwrap();
+    assert_eq!(take_trace("reset"), ["plan [[4], [4]]"]);
+    context.infer().unwrap();
+    take_trace("reset");
+    let before = [X, Y, Z].map(|slot| context.report(slot).unwrap());
+    context.reset_state().unwrap();
+    context.reset_state().unwrap();
+    assert_eq!(take_trace("reset"), ["reset [[4], [4]]"; 2]);
+    refused(context.output_view(Z), Status::Unbound);
+    assert_eq!([X, Y, Z].map(|slot| context.report(slot).unwrap()), before);
+    z.0[0] = 0.0;
+    context.infer().unwrap();
+    assert_eq!(
+        take_trace("reset"),
+        ["attach input 0 Sticky", "attach input 1 Sticky", "attach output 0 Sticky", "run"]
+    );
+    assert_eq!((z.0[0], [X, Y, Z].map(|slot| context.report(slot).unwrap())), (3.0, before));
+    let stats = context.stats();
+    assert_eq!((stats.runs, stats.rebinds, stats.bytes_copied, stats.allocations), (2, 6, 0, 0));
+}
+
+#[test]
+fn a_run_that_failed_may_have_left_state() {
+    let (mut x, mut y) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]));
+    let mut context = adder("run fail RUNTIME no @1\ntrace reset-failed-run");
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    refused(context.infer(), Status::Unbound);
+    context.reset_state().unwrap();
+    bind(&mut context, Y, y.tensor(4)).unwrap();
+    refused(context.infer(), Status::Runtime);
+    take_trace("reset-failed-run");
+    context.reset_state().unwrap();
+    context.infer().unwrap();
+    assert_eq!(
+        take_trace("reset-failed-run"),
+        ["reset [[4], [4]]", "attach input 0 Sticky", "attach input 1 Sticky", "run"]
+    );
+}
+
+#[test]
+fn a_reset_that_fails_changes_nothing() {
+    let (mut x, mut y, mut z) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]), Memory::new(&[]));
+    let mut context = adder("reset fail OUT_OF_MEMORY none left @1\ntrace failing-reset");
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Y, y.tensor(4)).unwrap();
+    bind(&mut context, Z, z.tensor(4)).unwrap();
+    context.infer().unwrap();
+    let before = context.report(Z).unwrap();
+    take_trace("failing-reset");
+    assert!(refused(context.reset_state(), Status::OutOfMemory).contains("none left"));
+    // the view still stands, and the run finds everything where it was
+    assert_eq!(context.output_view(Z).unwrap().memory.data() as usize, z.0.as_ptr() as usize);
+    assert_eq!(context.report(Z).unwrap(), before);
+    z.0[0] = 0.0;
+    context.infer().unwrap();
+    assert_eq!(take_trace("failing-reset"), ["reset [[4],[4]]".replace(",", ", ").as_str(), "run"]);
+    assert_eq!((z.0[0], context.stats().rebinds), (3.0, 3));
+    // the second works
+    context.reset_state().unwrap();
+    context.infer().unwrap();
+    assert_eq!(context.stats().rebinds, 6);
+}
+
+#[test]
+fn a_reset_is_for_the_shapes_of_the_plan() {
+    let (mut x, mut z) = (Memory::new(&[1.0; 8]), Memory::new(&[]));
+    let mut context =
+        context("input x f32 rows=2\noutput z f32 rows\ntrace reset-shapes\nplan fail SHAPE_MISMATCH no @3");
+    let trace = || take_trace("reset-shapes");
+    let loans = [loan(X, x.range(3), Some(f32s(&[3]))), loan(Z, z.range(3), None)];
+    infer_with(&mut context, &loans).unwrap();
+    trace();
+    context.reset_state().unwrap();
+    assert_eq!((trace(), context.slot_facts(Z).unwrap().desc), (vec!["reset [[3]]".to_owned()], f32s(&[3])));
+    infer_with(&mut context, &[loan(X, x.range(3), None), loan(Z, z.range(3), None)]).unwrap();
+    trace();
+    // a shape that is asked for and not planned yet stays asked for
+    context.resize_input(X, dims(&[5])).unwrap();
+    context.reset_state().unwrap();
+    assert_eq!((trace(), context.slot_facts(X).unwrap().desc), (vec!["reset [[3]]".to_owned()], f32s(&[5])));
+    infer_with(&mut context, &[loan(X, x.range(5), None), loan(Z, z.range(5), None)]).unwrap();
+    assert_eq!((trace()[0].as_str(), z.0[..6].to_vec()), ("plan [[5]]", vec![1.0, 1.0, 1.0, 1.0, 1.0, 0.0]));
+    // and if it cannot be planned, the shapes that worked return
+    context.resize_input(X, dims(&[6])).unwrap();
+    context.reset_state().unwrap();
+    refused(context.prepare(), Status::ShapeMismatch);
+    assert_eq!(context.slot_facts(X).unwrap().desc, f32s(&[5]));
+    infer_with(&mut context, &[loan(X, x.range(5), None), loan(Z, z.range(5), None)]).unwrap();
+}
+
+#[test]
+fn a_reset_makes_staging_anew() {
+    let (mut x, mut z) = (Memory::new(&[0.0, 1.0, 2.0, 3.0, 4.0]), Memory::new(&[]));
+    let mut context = context_of("input x f32 4\noutput z f32 4\nalignment 64\ntrace reset-staged", CopyPolicy::Allow);
+    let misaligned = Tensor::wrap(f32s(&[4]), x.range_at(1, 4), Release::NONE);
+    bind(&mut context, X, misaligned).unwrap();
+    bind(&mut context, Z, z.tensor(4)).unwrap();
+    context.infer().unwrap();
+    let before = context.report(X).unwrap();
+    take_trace("reset-staged");
+    context.reset_state().unwrap();
+    assert_eq!(context.report(X).unwrap(), before);
+    context.infer().unwrap();
+    assert_eq!(take_trace("reset-staged")[1..], ["attach input 0 Sticky", "attach output 0 Sticky", "run"]);
+    assert_eq!((z.0[..4].to_vec(), context.stats().allocations), (vec![1.0, 2.0, 3.0, 4.0], 2));
+}
+
+/// The memory behind a room, and the room.
+fn room(memory: &mut Memory, count: usize) -> (HostRange, Desc) {
+    (memory.range(count), f32s(&[-1]))
+}
+
+#[test]
+fn room_for_a_result_of_unknown_size() {
+    let lines = "input x f32 4\noutput hits f32 -1\ntrace room";
+    let (mut x, mut hits) = (Memory::new(&[0.0, 5.0, 6.0, 0.0]), Memory::new(&[-1.0; 8]));
+    let (range, desc) = room(&mut hits, 3);
+    // without copies there is nothing that the room could be used for
+    let mut strict = context(lines);
+    bind(&mut strict, X, x.tensor(4)).unwrap();
+    bind(&mut strict, Z, Tensor::wrap(desc, range, Release::NONE)).unwrap();
+    assert!(refused(strict.infer(), Status::CopyRequired).contains("'hits'"));
+    assert_eq!((take_trace("room"), hits.0[..8].to_vec()), (vec!["plan [[4]]".to_owned()], vec![-1.0; 8]));
+    drop(strict);
+    take_trace("room");
+    let mut allowing = context_of(lines, CopyPolicy::Allow);
+    bind(&mut allowing, X, x.tensor(4)).unwrap();
+    bind(&mut allowing, Z, Tensor::wrap(desc, range, Release::NONE)).unwrap();
+    let mut copied = 0;
+    for values in [[0.0, 5.0, 6.0, 0.0], [7.0, 0.0, 0.0, 0.0], [0.0; 4], [1.0, 2.0, 3.0, 0.0]] {
+        let found: Vec<f32> = values.into_iter().filter(|value| *value != 0.0).collect();
+        x.0[..4].copy_from_slice(&values);
+        hits.0.fill(-1.0);
+        allowing.infer().unwrap();
+        // what lies behind the result stays as it was, in the room and behind it
+        assert_eq!(hits.0[..found.len()], found);
+        assert!(hits.0[found.len()..].iter().all(|value| *value == -1.0));
+        let report = allowing.report(Z).unwrap();
+        assert_eq!((report.path, report.bytes_copied), (Path::Staged, 4 * found.len() as u64));
+        assert_eq!(report.host_address, hits.0.as_ptr() as usize);
+        assert_ne!(report.engine_address, report.host_address);
+        copied += report.bytes_copied;
+        let view = allowing.output_view(Z).unwrap();
+        assert_eq!((view.desc, view.memory.data() as usize), (f32s(&[found.len() as i64]), report.host_address));
+        assert_eq!(view.memory.size(), 4 * found.len());
+        assert_eq!(allowing.slot_facts(Z).unwrap().desc, view.desc);
+    }
+    assert_eq!(allowing.stats().bytes_copied, copied);
+    // the engine is never given the room
+    assert!(take_trace("room").iter().all(|event| !event.starts_with("attach output")));
+}
+
+#[test]
+fn room_that_is_too_small_stays_as_it_was() {
+    let (mut x, mut hits) = (Memory::new(&[4.0, 5.0, 6.0, 0.0]), Memory::new(&[-1.0; 4]));
+    let mut context = context_of("input x f32 4\noutput hits f32 -1", CopyPolicy::Allow);
+    let (range, desc) = room(&mut hits, 2);
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Z, Tensor::wrap(desc, range, Release::NONE)).unwrap();
+    for _ in 0..2 {
+        let text = refused(context.infer(), Status::BufferTooSmall);
+        assert!(text.contains("12") && text.contains('8'), "{text}");
+        assert_eq!(hits.0, [[-1.0; 4].as_slice(), &[0.0; 28]].concat()[..]);
+        // the result is there all the same
+        let view = context.output_view(Z).unwrap();
+        assert_eq!((view.desc, view.memory.size()), (f32s(&[3]), 12));
+        assert_eq!(context.slot_facts(Z).unwrap().desc, f32s(&[3]));
+        assert_eq!(context.report(Z).unwrap().path, Path::Unbound);
+        // with fewer hits the same room does
+        x.0[1] = 0.0;
+        context.infer().unwrap();
+        assert_eq!((hits.0[..3].to_vec(), context.report(Z).unwrap().bytes_copied), (vec![4.0, 6.0, -1.0], 8));
+        x.0[1] = 5.0;
+        hits.0[..2].fill(-1.0);
+    }
+    assert_eq!((context.stats().runs, context.stats().bytes_copied), (2, 16));
+    // a room of nothing is room for nothing
+    infer_with(&mut context, &[loan(X, Memory::new(&[0.0; 4]).range(4), None), loan(Z, range.prefix(0), Some(desc))])
+        .unwrap();
+    assert_eq!(context.report(Z).unwrap().bytes_copied, 0);
+}
+
+#[test]
+fn room_for_what_planning_knows_is_used_in_place() {
+    let (mut x, mut z) = (Memory::new(&[1.0; 4]), Memory::new(&[-1.0; 8]));
+    let mut context = context("input x f32 rows=4\noutput z f32 rows\ntrace known-room");
+    let (range, desc) = room(&mut z, 6);
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Z, Tensor::wrap(desc, range, Release::NONE)).unwrap();
+    context.infer().unwrap();
+    assert_eq!(take_trace("known-room")[2..], ["attach output 0 Sticky", "run"]);
+    assert_eq!(z.0[..6], [1.0, 1.0, 1.0, 1.0, -1.0, -1.0]);
+    let report = context.report(Z).unwrap();
+    assert_eq!((report.path, report.bytes_copied, report.engine_address), (Path::Direct, 0, report.host_address));
+    assert_eq!(context.output_view(Z).unwrap().desc, f32s(&[4]));
+    // another shape finds the same room, as long as it fits
+    let mut longer = Memory::new(&[2.0; 7]);
+    infer_with(&mut context, &[loan(X, longer.range(6), Some(f32s(&[6])))]).unwrap();
+    assert_eq!((z.0[5], z.0[6]), (2.0, -1.0));
+    let too_long = infer_with(&mut context, &[loan(X, longer.range(7), Some(f32s(&[7])))]);
+    let text = refused(too_long, Status::BufferTooSmall);
+    assert!(text.contains("28") && text.contains("24"), "{text}");
+}
+
+#[test]
+fn room_is_for_outputs_only_and_of_the_right_kind() {
+    let (mut x, mut z) = (Memory::new(&[1.0; 4]), Memory::new(&[]));
+    let mut context = context_of("input x f32 rows=4 2\noutput z f32 -1 2", CopyPolicy::Allow);
+    let wrap = |memory: &mut Memory, sizes: &[i64]| Tensor::wrap(f32s(sizes), memory.range(8), Release::NONE);
+    refused(bind(&mut context, X, wrap(&mut x, &[-1, 2])), Status::ShapeMismatch);
+    refused(infer_with(&mut context, &[loan(X, x.range(8), Some(f32s(&[-1, 2])))]), Status::ShapeMismatch);
+    bind(&mut context, X, wrap(&mut x, &[4, 2])).unwrap();
+    context.prepare().unwrap();
+    for sizes in [[-1i64, 3].as_slice(), &[-1], &[-1, -1, 2]] {
+        refused(bind(&mut context, Z, wrap(&mut z, sizes)), Status::ShapeMismatch);
+    }
+    let integers = Desc { dtype: Dtype::I32, dims: dims(&[-1, 2]) };
+    refused(bind(&mut context, Z, Tensor::wrap(integers, z.range(8), Release::NONE)), Status::DtypeMismatch);
+    bind(&mut context, Z, wrap(&mut z, &[-1, 2])).unwrap();
+    refused(context.swap(X, Z), Status::ShapeMismatch);
+    context.infer().unwrap();
+}
+
+#[test]
+fn rooms_change_places() {
+    let (mut x, mut large, mut small) = (Memory::new(&[7.0, 8.0, 9.0, 0.0]), Memory::new(&[]), Memory::new(&[]));
+    let mut context = context_of("input x f32 4\noutput hits f32 -1\noutput more f32 -1", CopyPolicy::Allow);
+    let wrap = |(range, desc): (HostRange, Desc)| Tensor::wrap(desc, range, Release::NONE);
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Z, wrap(room(&mut large, 3))).unwrap();
+    bind(&mut context, Slot::output(1), wrap(room(&mut small, 2))).unwrap();
+    assert!(refused(context.infer(), Status::BufferTooSmall).contains("'more'"));
+    // one of them was written all the same
+    assert_eq!((large.0[..3].to_vec(), small.0[0]), (vec![7.0, 8.0, 9.0], 0.0));
+    large.0.fill(0.0);
+    context.swap(Z, Slot::output(1)).unwrap();
+    assert!(refused(context.infer(), Status::BufferTooSmall).contains("'hits'"));
+    assert_eq!((large.0[..3].to_vec(), small.0[0]), (vec![7.0, 8.0, 9.0], 0.0));
+    x.0[0] = 0.0;
+    context.infer().unwrap();
+    assert_eq!((large.0[..3].to_vec(), small.0[..3].to_vec()), (vec![8.0, 9.0, 9.0], vec![8.0, 9.0, 0.0]));
+}
+
 #[test]
 fn a_tensor_of_two_contexts_is_free_again_after_a_failed_run() {
     let (mut x, mut y, mut z) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]), Memory::new(&[]));

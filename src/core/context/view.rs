@@ -16,7 +16,7 @@ impl Context {
         if !self.viewable {
             return fail!(
                 Unbound,
-                "{} has no value: a view lasts from a successful run to the next run, bind, unbind or resize",
+                "{} has no value: a view lasts from a successful run to the next run, bind, unbind, swap, resize or reset",
                 label()
             );
         }
