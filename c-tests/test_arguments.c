@@ -108,6 +108,8 @@ static void null_handles(void)
     CHECK_STATUS(zb_context_get_slot_desc(no_context(), ZB_INPUT(0), &desc, &size), ZB_ERROR_NULL_ARGUMENT);
     CHECK_STATUS(zb_context_get_requirements(no_context(), ZB_INPUT(0), &requirements), ZB_ERROR_NULL_ARGUMENT);
     CHECK_STATUS(zb_context_unbind(no_context(), ZB_INPUT(0)), ZB_ERROR_NULL_ARGUMENT);
+    CHECK_STATUS(zb_context_swap(no_context(), ZB_INPUT(0), ZB_OUTPUT(0)), ZB_ERROR_NULL_ARGUMENT);
+    CHECK_STATUS(zb_context_reset_state(no_context()), ZB_ERROR_NULL_ARGUMENT);
     CHECK_STATUS(zb_context_get_binding_report(no_context(), ZB_INPUT(0), &report), ZB_ERROR_NULL_ARGUMENT);
     CHECK_STATUS(zb_context_get_stats(no_context(), &stats), ZB_ERROR_NULL_ARGUMENT);
     CHECK_STATUS(zb_context_output_view(no_context(), ZB_OUTPUT(0), &view, &size, &desc), ZB_ERROR_NULL_ARGUMENT);
@@ -243,6 +245,9 @@ static void check_bad_slot(objects *made, zb_slot slot)
     CHECK_STATUS(zb_context_output_view(made->context, slot, &view, &size, &desc), ZB_ERROR_INVALID_ARGUMENT);
     CHECK_STATUS(zb_context_resize_input(made->context, slot, dims, 1), ZB_ERROR_INVALID_ARGUMENT);
     CHECK_STATUS(zb_context_unbind(made->context, slot), ZB_ERROR_INVALID_ARGUMENT);
+    CHECK_STATUS(zb_context_swap(made->context, slot, ZB_INPUT(0)), ZB_ERROR_INVALID_ARGUMENT);
+    CHECK_STATUS(zb_context_swap(made->context, ZB_OUTPUT(0), slot), ZB_ERROR_INVALID_ARGUMENT);
+    CHECK_STATUS(zb_context_swap(made->context, slot, slot), ZB_ERROR_INVALID_ARGUMENT);
     CHECK_STATUS(zb_tensor_alloc_for(made->context, slot, &tensor), ZB_ERROR_INVALID_ARGUMENT);
     CHECK_STATUS(zb_tensor_bind(made->tensor, made->context, slot), ZB_ERROR_INVALID_ARGUMENT);
     CHECK_STATUS(zb_infer_with(made->context, &loan, 1, NULL), ZB_ERROR_INVALID_ARGUMENT);

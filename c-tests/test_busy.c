@@ -37,7 +37,8 @@ typedef struct call {
     zb_context *context;
     const zb_loan *loans;
     size_t loan_count;
-    int only_plans;
+    /* what to call instead of a run, if anything */
+    zb_status (*instead)(zb_context *);
     zb_status status;
     char error[512];
 } call;
@@ -45,8 +46,8 @@ typedef struct call {
 static void *make_call(void *argument)
 {
     call *made = argument;
-    if (made->only_plans) {
-        made->status = zb_context_prepare(made->context);
+    if (made->instead != NULL) {
+        made->status = made->instead(made->context);
     } else if (made->loans != NULL) {
         made->status = zb_infer_with(made->context, made->loans, made->loan_count, NULL);
     } else {
@@ -164,6 +165,9 @@ static void check_all_calls_are_busy(zb_context *context, zb_tensor *tensor)
     CHECK_STATUS(zb_context_resize_input(context, ZB_INPUT(0), dims, 1), ZB_ERROR_BUSY);
     CHECK_STATUS(zb_context_prepare(context), ZB_ERROR_BUSY);
     CHECK_STATUS(zb_context_unbind(context, ZB_INPUT(0)), ZB_ERROR_BUSY);
+    CHECK_STATUS(zb_context_swap(context, ZB_INPUT(0), ZB_INPUT(1)), ZB_ERROR_BUSY);
+    CHECK_STATUS(zb_context_swap(context, ZB_OUTPUT(0), ZB_OUTPUT(0)), ZB_ERROR_BUSY);
+    CHECK_STATUS(zb_context_reset_state(context), ZB_ERROR_BUSY);
     CHECK_STATUS(zb_context_get_slot_info(context, ZB_INPUT(0), &info), ZB_ERROR_BUSY);
     CHECK_STATUS(zb_context_get_slot_desc(context, ZB_INPUT(0), &desc, &size), ZB_ERROR_BUSY);
     CHECK_STATUS(zb_context_get_requirements(context, ZB_INPUT(0), &requirements), ZB_ERROR_BUSY);
@@ -221,12 +225,76 @@ static void every_call_while_planning(void)
     adder made;
     make_adder(&made, "plan wait door");
     call plan = call_of(made.context);
-    plan.only_plans = 1;
+    plan.instead = zb_context_prepare;
     start(&plan);
     check_all_calls_are_busy(made.context, made.tensors[0]);
     finish(&plan);
     CHECK_EQ(plan.status, ZB_OK);
     CHECK_OK(zb_infer(made.context, NULL));
+    check_sum(&made);
+    destroy_tensors(&made);
+    CHECK_OK(zb_context_destroy(made.context));
+    CHECK_OK(zb_model_destroy(made.model));
+    free_adder(&made);
+}
+
+/* Runs once, so that there is something to reset, and looks at the sum. */
+static void run_once(adder *made)
+{
+    REQUIRE_OK(zb_infer(made->context, NULL));
+    check_sum(made);
+    memset(made->z.data, 0xCD, BYTES);
+}
+
+static void every_call_during_a_reset(void)
+{
+    adder made;
+    make_adder(&made, "reset wait door");
+    run_once(&made);
+    call reset = call_of(made.context);
+    reset.instead = zb_context_reset_state;
+    start(&reset);
+    check_all_calls_are_busy(made.context, made.tensors[0]);
+    /* a reset uses no tensor: another context may */
+    zb_context *second = zt_context(made.model);
+    for (uint32_t i = 0; i < 2; i++) {
+        REQUIRE_OK(zb_tensor_bind(made.tensors[i], second, ZB_INPUT(i)));
+    }
+    REQUIRE_OK(zb_tensor_bind(made.tensors[2], second, ZB_OUTPUT(0)));
+    CHECK_OK(zb_infer(second, NULL));
+    check_sum(&made);
+    CHECK_OK(zb_context_destroy(second));
+    memset(made.z.data, 0xCD, BYTES);
+    finish(&reset);
+    CHECK_EQ(reset.status, ZB_OK);
+    CHECK(zt_is_untouched(&made.z));
+    CHECK_OK(zb_infer(made.context, NULL));
+    check_sum(&made);
+    destroy_tensors(&made);
+    CHECK_OK(zb_context_destroy(made.context));
+    CHECK_OK(zb_model_destroy(made.model));
+    free_adder(&made);
+}
+
+/* A swap that is refused during a run does not come late: what is bound where is as before. */
+static void a_swap_during_a_run_is_forgotten(void)
+{
+    adder made;
+    make_adder(&made, "run wait door @1");
+    call run = call_of(made.context);
+    start(&run);
+    CHECK_STATUS(zb_context_swap(made.context, ZB_INPUT(0), ZB_OUTPUT(0)), ZB_ERROR_BUSY);
+    CHECK_ERROR_SAYS("context is running");
+    finish(&run);
+    CHECK_EQ(run.status, ZB_OK);
+    check_sum(&made);
+    /* z = x + y, then with x and z in each other's place x = z + y */
+    CHECK_OK(zb_infer(made.context, NULL));
+    check_sum(&made);
+    CHECK_OK(zb_context_swap(made.context, ZB_INPUT(0), ZB_OUTPUT(0)));
+    CHECK_OK(zb_infer(made.context, NULL));
+    static const float more[4] = {21, 42, 63, 84};
+    CHECK_FLOATS(zt_floats(&made.x), more, 4, 0);
     check_sum(&made);
     destroy_tensors(&made);
     CHECK_OK(zb_context_destroy(made.context));
@@ -319,9 +387,22 @@ static void destroy_while_planning(void)
     adder made;
     make_adder(&made, "plan wait door");
     call plan = call_of(made.context);
-    plan.only_plans = 1;
+    plan.instead = zb_context_prepare;
     check_destroy_during(&made, &plan);
     CHECK_EQ(plan.status, ZB_OK);
+    free_adder(&made);
+}
+
+static void destroy_during_a_reset(void)
+{
+    adder made;
+    make_adder(&made, "reset wait door");
+    run_once(&made);
+    call reset = call_of(made.context);
+    reset.instead = zb_context_reset_state;
+    check_destroy_during(&made, &reset);
+    CHECK_EQ(reset.status, ZB_OK);
+    CHECK(zt_is_untouched(&made.z));
     free_adder(&made);
 }
 
@@ -502,11 +583,14 @@ static const zt_test tests[] = {
     ON_BOTH(every_call_during_a_run),
     ON_BOTH(every_call_during_a_run_with_loans),
     ON_BOTH(every_call_while_planning),
+    ON_BOTH(every_call_during_a_reset),
+    ON_BOTH(a_swap_during_a_run_is_forgotten),
     ON_BOTH(destroy_during_a_run),
     ON_BOTH(destroy_during_a_run_that_cannot_stop),
     ON_BOTH(destroy_during_a_run_with_loans),
     ON_BOTH(destroy_during_a_run_that_fails),
     ON_BOTH(destroy_while_planning),
+    ON_BOTH(destroy_during_a_reset),
     ON_BOTH(release_is_called_by_the_last_user),
     ON_BOTH(tensors_of_a_run_in_progress),
     ON_BOTH(a_shadowed_tensor_is_free),

@@ -58,6 +58,8 @@ static void check_no_context(zb_context *context, zb_tensor *good)
     CHECK_STATUS(zb_context_get_slot_desc(context, ZB_INPUT(0), &desc, &size), ZB_ERROR_INVALID_HANDLE);
     CHECK_STATUS(zb_context_get_requirements(context, ZB_INPUT(0), &requirements), ZB_ERROR_INVALID_HANDLE);
     CHECK_STATUS(zb_context_unbind(context, ZB_INPUT(0)), ZB_ERROR_INVALID_HANDLE);
+    CHECK_STATUS(zb_context_swap(context, ZB_INPUT(0), ZB_OUTPUT(0)), ZB_ERROR_INVALID_HANDLE);
+    CHECK_STATUS(zb_context_reset_state(context), ZB_ERROR_INVALID_HANDLE);
     CHECK_STATUS(zb_context_get_binding_report(context, ZB_INPUT(0), &report), ZB_ERROR_INVALID_HANDLE);
     CHECK_STATUS(zb_context_get_stats(context, &stats), ZB_ERROR_INVALID_HANDLE);
     CHECK_STATUS(zb_context_output_view(context, ZB_OUTPUT(0), &view, &size, &desc), ZB_ERROR_INVALID_HANDLE);

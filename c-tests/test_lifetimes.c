@@ -397,6 +397,22 @@ static void unmap(void *user_data, void *data, size_t size)
     REQUIRE(munmap(data, zt_page_size()) == 0);
 }
 
+/* A page of the host with 1, 2, 3, 4 at its start, bound; only the binding holds it, and its release unmaps it. */
+static float *bind_page(zb_context *context, zb_slot slot, int *released)
+{
+    zb_tensor_desc desc = F32(4);
+    zb_tensor *tensor = NULL;
+    float *page = mmap(NULL, zt_page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(page != MAP_FAILED);
+    for (int i = 0; i < 4; i++) {
+        page[i] = (float)(i + 1);
+    }
+    REQUIRE_OK(zb_tensor_wrap(&desc, page, BYTES, zt_page_size(), unmap, released, &tensor));
+    REQUIRE_OK(zb_tensor_bind(tensor, context, slot));
+    REQUIRE_OK(zb_tensor_destroy(tensor));
+    return page;
+}
+
 static void nothing_is_touched_after_release(void)
 {
     zb_tensor_desc desc = F32(4);
@@ -408,16 +424,8 @@ static void nothing_is_touched_after_release(void)
     zt_fill_floats(&y, 10, 10);
     REQUIRE_OK(zb_tensor_bind(second, context, ZB_INPUT(1)));
     for (int round = 0; round < 20; round++) {
-        zb_tensor *first = NULL;
-        float *page = mmap(NULL, zt_page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         const void *sum = NULL;
-        REQUIRE(page != MAP_FAILED);
-        for (int i = 0; i < 4; i++) {
-            page[i] = (float)(i + 1);
-        }
-        REQUIRE_OK(zb_tensor_wrap(&desc, page, BYTES, zt_page_size(), unmap, &released, &first));
-        REQUIRE_OK(zb_tensor_bind(first, context, ZB_INPUT(0)));
-        zb_tensor_destroy(first);
+        bind_page(context, ZB_INPUT(0), &released);
         REQUIRE_OK(zb_infer(context, NULL));
         REQUIRE_OK(zb_context_output_view(context, ZB_OUTPUT(0), &sum, NULL, NULL));
         CHECK_FLOATS((const float *)sum, sums, 4, 0);
@@ -432,6 +440,166 @@ static void nothing_is_touched_after_release(void)
     zb_tensor_destroy(second);
     zb_model_destroy(model);
     FREE_BUFFER(&y);
+}
+
+/* What is held goes with the swap, whether the engine had seen it or not. */
+static void check_swap_moves(int run_before, int run_after)
+{
+    setup made;
+    make_setup(&made);
+    zb_tensor_destroy(made.x.handle);
+    zb_tensor_destroy(made.z.handle);
+    if (run_before) {
+        check_runs(&made);
+    }
+    REQUIRE_OK(zb_context_swap(made.context, ZB_INPUT(0), ZB_OUTPUT(0)));
+    if (run_after) {
+        REQUIRE_OK(zb_infer(made.context, NULL));
+    }
+    check_released(&made.x, 0);
+    check_released(&made.z, 0);
+    CHECK_EQ(zb_live_objects(ZB_KIND_TENSOR), 3);
+    REQUIRE_OK(zb_context_unbind(made.context, ZB_INPUT(0)));
+    check_released(&made.x, 0);
+    check_released(&made.z, 1);
+    REQUIRE_OK(zb_context_unbind(made.context, ZB_OUTPUT(0)));
+    check_released(&made.x, 1);
+    check_released(&made.z, 1);
+    zb_context_destroy(made.context);
+    zb_tensor_destroy(made.y.handle);
+    zb_model_destroy(made.model);
+    free_memory(&made);
+}
+
+static void a_swap_moves_what_is_held(void)
+{
+    check_swap_moves(0, 0);
+    check_swap_moves(0, 1);
+    check_swap_moves(1, 0);
+    check_swap_moves(1, 1);
+}
+
+static void a_refused_swap_releases_nothing(void)
+{
+    setup made;
+    make_setup(&made);
+    for (int i = 2; i < 5; i++) {
+        destroy_at(&made, i);
+    }
+    REQUIRE_OK(zb_context_unbind(made.context, ZB_INPUT(1)));
+    check_released(&made.y, 1);
+    CHECK_STATUS(zb_context_swap(made.context, ZB_INPUT(1), ZB_OUTPUT(0)), ZB_ERROR_UNBOUND);
+    CHECK_STATUS(zb_context_swap(made.context, ZB_INPUT(0), ZB_INPUT(1)), ZB_ERROR_UNBOUND);
+    CHECK_STATUS(zb_context_swap(made.context, ZB_INPUT(0), ZB_INPUT(2)), ZB_ERROR_INVALID_ARGUMENT);
+    REQUIRE_OK(zb_context_swap(made.context, ZB_INPUT(0), ZB_INPUT(0)));
+    check_released(&made.x, 0);
+    check_released(&made.z, 0);
+    zb_context_destroy(made.context);
+    zb_model_destroy(made.model);
+    free_memory(&made);
+}
+
+/* The engine has let go of both pages by then. */
+static void nothing_is_touched_after_a_swap_and_a_release(void)
+{
+    zb_model *model = zt_open("add4");
+    zb_context *context = zt_context(model);
+    int released = 0;
+    bind_page(context, ZB_INPUT(1), &released);
+    for (int round = 0; round < 20; round++) {
+        const float *in = bind_page(context, ZB_INPUT(0), &released);
+        const float *out = bind_page(context, ZB_OUTPUT(0), &released);
+        const float twice[4] = {2, 4, 6, 8}, thrice[4] = {3, 6, 9, 12};
+        REQUIRE_OK(zb_infer(context, NULL));
+        CHECK_FLOATS(out, twice, 4, 0);
+        REQUIRE_OK(zb_context_swap(context, ZB_INPUT(0), ZB_OUTPUT(0)));
+        if (round % 2 == 0) {
+            REQUIRE_OK(zb_infer(context, NULL));
+            CHECK_FLOATS(in, thrice, 4, 0);
+        }
+        /* the page that is an output now, and then that which is an input */
+        REQUIRE_OK(zb_context_unbind(context, ZB_OUTPUT(0)));
+        CHECK_EQ(released, 2 * round + 1);
+        REQUIRE_OK(zb_infer(context, NULL));
+        REQUIRE_OK(zb_context_unbind(context, ZB_INPUT(0)));
+        CHECK_EQ(released, 2 * round + 2);
+    }
+    zb_context_destroy(context);
+    CHECK_EQ(released, 41);
+    zb_model_destroy(model);
+}
+
+/* Bound to what was there before the reset, let go before the next run. */
+static void nothing_is_touched_after_a_reset_and_a_release(void)
+{
+    zb_model *model = zt_open("add4");
+    zb_context *context = zt_context(model);
+    zb_tensor_desc desc = F32(4);
+    zt_buffer x = zt_buffer_new(BYTES), y = zt_buffer_new(BYTES), z = zt_buffer_new(BYTES);
+    int released = 0;
+    zt_fill_floats(&x, 1, 1);
+    zt_fill_floats(&y, 10, 10);
+    for (int round = 0; round < 10; round++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            bind_page(context, ZB_INPUT(i), &released);
+        }
+        const float *out = bind_page(context, ZB_OUTPUT(0), &released);
+        const float twice[4] = {2, 4, 6, 8};
+        REQUIRE_OK(zb_infer(context, NULL));
+        CHECK_FLOATS(out, twice, 4, 0);
+        /* the pages go after the reset, or before it */
+        if (round % 2 == 0) {
+            REQUIRE_OK(zb_context_reset_state(context));
+        }
+        CHECK_EQ(released, 3 * round);
+        REQUIRE_OK(zb_context_unbind(context, ZB_OUTPUT(0)));
+        REQUIRE_OK(zb_context_unbind(context, ZB_INPUT(1)));
+        REQUIRE_OK(zb_context_unbind(context, ZB_INPUT(0)));
+        CHECK_EQ(released, 3 * round + 3);
+        if (round % 2 == 1) {
+            REQUIRE_OK(zb_context_reset_state(context));
+        }
+        zb_loan loans[3] = {zt_lend_input(0, &x), zt_lend_input(1, &y), zt_lend_output(0, &z)};
+        REQUIRE_OK(zb_infer_with(context, loans, 3, NULL));
+        CHECK_FLOATS(zt_floats(&z), sums, 4, 0);
+    }
+    /* and when the context goes right after a reset */
+    zt_bind(context, ZB_INPUT(0), desc, &x);
+    bind_page(context, ZB_INPUT(1), &released);
+    REQUIRE_OK(zb_infer(context, NULL));
+    REQUIRE_OK(zb_context_reset_state(context));
+    CHECK_EQ(released, 30);
+    zb_context_destroy(context);
+    CHECK_EQ(released, 31);
+    zb_model_destroy(model);
+    FREE_BUFFER(&x);
+    FREE_BUFFER(&y);
+    FREE_BUFFER(&z);
+}
+
+static void a_reset_releases_nothing(void)
+{
+    setup made;
+    make_setup(&made);
+    for (int i = 2; i < 5; i++) {
+        destroy_at(&made, i);
+    }
+    REQUIRE_OK(zb_model_destroy(made.model));
+    for (int round = 0; round < 3; round++) {
+        check_runs(&made);
+        REQUIRE_OK(zb_context_reset_state(made.context));
+    }
+    /* the model's bytes are read once more by each reset */
+    CHECK_EQ(made.bytes_releases.count, 0);
+    check_released(&made.x, 0);
+    check_released(&made.y, 0);
+    check_released(&made.z, 0);
+    REQUIRE_OK(zb_context_unbind(made.context, ZB_INPUT(1)));
+    check_released(&made.y, 1);
+    REQUIRE_OK(zb_context_destroy(made.context));
+    CHECK_STATUS(zb_context_reset_state(made.context), ZB_ERROR_INVALID_HANDLE);
+    CHECK_STATUS(zb_context_swap(made.context, ZB_INPUT(0), ZB_OUTPUT(0)), ZB_ERROR_INVALID_HANDLE);
+    free_memory(&made);
 }
 
 /* --- releases that call back --- */
@@ -729,6 +897,11 @@ static const zt_test tests[] = {
     ON_BOTH(empty_memory_is_released_too),
     ON_BOTH(nothing_to_release),
     ON_BOTH(nothing_is_touched_after_release),
+    ON_BOTH(a_swap_moves_what_is_held),
+    ON_BOTH(a_refused_swap_releases_nothing),
+    ON_BOTH(nothing_is_touched_after_a_swap_and_a_release),
+    ON_BOTH(a_reset_releases_nothing),
+    ON_BOTH(nothing_is_touched_after_a_reset_and_a_release),
     ON_BOTH(a_release_destroys_another_and_so_on),
     ON_BOTH(a_release_inside_unbind_binds),
     ON_BOTH(a_release_inside_bind_runs),

@@ -77,6 +77,8 @@ static void check_is_poisoned(zb_context *context, zb_tensor *tensor)
     CHECK_STATUS(zb_context_resize_input(context, ZB_INPUT(0), dims, 1), ZB_ERROR_PANIC);
     CHECK_STATUS(zb_context_prepare(context), ZB_ERROR_PANIC);
     CHECK_STATUS(zb_context_unbind(context, ZB_INPUT(0)), ZB_ERROR_PANIC);
+    CHECK_STATUS(zb_context_swap(context, ZB_INPUT(0), ZB_INPUT(1)), ZB_ERROR_PANIC);
+    CHECK_STATUS(zb_context_reset_state(context), ZB_ERROR_PANIC);
     CHECK_STATUS(zb_context_get_slot_info(context, ZB_INPUT(0), &info), ZB_ERROR_PANIC);
     CHECK_STATUS(zb_context_get_slot_desc(context, ZB_INPUT(0), &desc, NULL), ZB_ERROR_PANIC);
     CHECK_STATUS(zb_context_get_requirements(context, ZB_INPUT(0), &requirements), ZB_ERROR_PANIC);
@@ -174,6 +176,17 @@ static void while_running(void)
 static void while_viewing(void)
 {
     check_broken_by("output panic on purpose", view);
+}
+
+static zb_status run_and_reset(zb_context *context)
+{
+    zb_status status = zb_infer(context, NULL);
+    return status != ZB_OK ? status : zb_context_reset_state(context);
+}
+
+static void while_resetting(void)
+{
+    check_broken_by("reset panic on purpose", run_and_reset);
 }
 
 static void in_a_later_run(void)
@@ -296,6 +309,7 @@ static const zt_test tests[] = {
     ON_BOTH(while_attaching),
     ON_BOTH(while_running),
     ON_BOTH(while_viewing),
+    ON_BOTH(while_resetting),
     ON_BOTH(in_a_later_run),
     ON_BOTH(bindings_of_a_broken_context),
     ON_BOTH(while_opening),
