@@ -26,6 +26,94 @@ static void check_doubled(const zt_buffer *x, const zt_buffer *y)
     CHECK_GUARDS(y);
 }
 
+/* --- told --- */
+
+/* A slot with open dimensions; ONNX has names for them, TFLite none. */
+typedef struct open_slot {
+    const char *model;
+    zb_slot slot;
+    int32_t dtype;
+    uint32_t rank;
+    int64_t dims[4];
+    const char *names[4];
+} open_slot;
+
+static const open_slot open_slots[] = {
+    {"batch", ZB_INPUT(0), ZB_DTYPE_F32, 2, {-1, 4}, {"batch", ""}},
+    {"batch", ZB_OUTPUT(0), ZB_DTYPE_F32, 2, {-1, 4}, {"batch", ""}},
+    {"empty_dynamic", ZB_INPUT(0), ZB_DTYPE_F32, 2, {-1, 4}, {"rows", ""}},
+    {"conv_dyn", ZB_INPUT(0), ZB_DTYPE_F32, 4, {1, -1, -1, 1}, {"", "height", "width", ""}},
+    {"conv_dyn", ZB_OUTPUT(0), ZB_DTYPE_F32, 4, {1, -1, -1, 1}, {"", "height_out", "width_out", ""}},
+    {"nonzero", ZB_OUTPUT(0), ZB_DTYPE_I64, 2, {-1, 1}, {"hits", ""}},
+    {"where", ZB_OUTPUT(1), ZB_DTYPE_I64, 2, {-1, 1}, {"hits", ""}},
+    {"detector", ZB_OUTPUT(0), ZB_DTYPE_F32, 2, {-1, 4}, {"found", ""}},
+    {"detector", ZB_OUTPUT(1), ZB_DTYPE_F32, 1, {-1}, {"found"}},
+    {"kv_cache", ZB_INPUT(0), ZB_DTYPE_F32, 4, {1, 8, -1, 128}, {"", "", "past", ""}},
+    {"kv_cache", ZB_OUTPUT(0), ZB_DTYPE_F32, 4, {1, 8, -1, 128}, {"", "", "present", ""}},
+    {"ragged", ZB_INPUT(0), ZB_DTYPE_F32, 3, {1, 4, -1}, {"", "", "length"}},
+    {"ragged", ZB_OUTPUT(0), ZB_DTYPE_F32, 3, {1, 4, -1}, {"", "", "length"}},
+};
+
+static void check_open(const zb_slot_info *info, const open_slot *expected)
+{
+    zb_tensor_desc desc = zt_desc(expected->dtype, expected->dims, expected->rank);
+    CHECK(zt_same_desc(&info->desc, &desc));
+    CHECK((info->flags & ZB_SLOT_DYNAMIC) != 0);
+    CHECK_EQ(info->size, 0);
+    CHECK((info->dim_names == NULL) == zt_is_tflite());
+    for (uint32_t i = 0; info->dim_names != NULL && i < expected->rank; i++) {
+        CHECK(strcmp(info->dim_names[i], expected->names[i]) == 0);
+    }
+}
+
+static void every_open_dimension_is_told(void)
+{
+    for (size_t n = 0; n < sizeof open_slots / sizeof *open_slots; n++) {
+        zb_model *model = zt_open(open_slots[n].model);
+        zb_context *context = zt_context(model);
+        zb_slot_info info = ZB_SLOT_INFO_INIT;
+        REQUIRE_OK(zb_model_get_slot_info(model, open_slots[n].slot, &info));
+        check_open(&info, &open_slots[n]);
+        if (!zt_is_tflite() || open_slots[n].slot != ZB_INPUT(0)) {
+            REQUIRE_OK(zb_context_get_slot_info(context, open_slots[n].slot, &info));
+            CHECK_EQ(info.desc.rank, open_slots[n].rank);
+            CHECK((info.flags & ZB_SLOT_DYNAMIC) != 0);
+            CHECK_EQ(info.size, 0);
+        }
+        zb_context_destroy(context);
+        zb_model_destroy(model);
+    }
+}
+
+/* What was open in the model is not any more once the context has planned, unless only the run tells it. */
+static void planning_closes_what_it_can(void)
+{
+    const int64_t dims[2] = {3, 4};
+    zb_model *model = zt_open("batch"), *late = zt_open("nonzero");
+    zb_context *context = zt_context(model), *waiting = zt_context(late);
+    zb_tensor_desc three = F32(3, 4), open = DESC(ZB_DTYPE_I64, -1, 1);
+    zb_slot_info info = ZB_SLOT_INFO_INIT;
+    REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), dims, 2));
+    REQUIRE_OK(zb_context_prepare(context));
+    for (int side = 0; side < 2; side++) {
+        REQUIRE_OK(zb_context_get_slot_info(context, side ? ZB_OUTPUT(0) : ZB_INPUT(0), &info));
+        CHECK(zt_same_desc(&info.desc, &three));
+        CHECK_EQ(info.size, 48);
+        CHECK(side == 0 || (info.flags & ZB_SLOT_DYNAMIC) == 0);
+        /* the model stays what it is */
+        REQUIRE_OK(zb_model_get_slot_info(model, side ? ZB_OUTPUT(0) : ZB_INPUT(0), &info));
+        CHECK_EQ(info.desc.dims[0], -1);
+    }
+    REQUIRE_OK(zb_context_prepare(waiting));
+    REQUIRE_OK(zb_context_get_slot_info(waiting, ZB_OUTPUT(0), &info));
+    CHECK(zt_same_desc(&info.desc, &open));
+    CHECK((info.flags & ZB_SLOT_DYNAMIC) != 0);
+    zb_context_destroy(context);
+    zb_context_destroy(waiting);
+    zb_model_destroy(model);
+    zb_model_destroy(late);
+}
+
 /* --- asked for --- */
 
 static void every_batch_from_1_to_7(void)
@@ -227,6 +315,39 @@ static void bindings_that_do_not_fit_any_more(void)
     FREE_BUFFER(&big_y);
 }
 
+/* Room in which one batch fits and the next does not: an error before anything runs, and other memory is all it takes. */
+static void bound_memory_that_is_too_small_after_a_resize(void)
+{
+    zb_model *model = zt_open("batch");
+    for (int open = 0; open < 2; open++) {
+        zb_context *context = zt_context(model);
+        zt_buffer x = zt_buffer_new(48), y = zt_buffer_new(32), larger = zt_buffer_new(48);
+        zt_fill_floats(&x, 1, 1);
+        REQUIRE_OK(resize(context, 2, 4));
+        zb_loan two = zb_loan_input(ZB_INPUT(0), x.data, 32, 48, NULL), three = zt_lend_input(0, &x);
+        zt_bind(context, ZB_OUTPUT(0), open ? F32(-1, 4) : F32(2, 4), &y);
+        REQUIRE_OK(zb_infer_with(context, &two, 1, NULL));
+        CHECK(zt_floats(&y)[7] == 16);
+        memset(y.data, 0xCD, y.size);
+        REQUIRE_OK(resize(context, 3, 4));
+        for (int i = 0; i < 2; i++) {
+            CHECK_STATUS(zb_infer_with(context, &three, 1, NULL), open ? ZB_ERROR_BUFFER_TOO_SMALL : ZB_ERROR_SHAPE_MISMATCH);
+            CHECK_ERROR_SAYS("[3,4]");
+            CHECK_ERROR_SAYS(open ? "48" : "[2,4]");
+            CHECK(zt_is_untouched(&y));
+        }
+        zt_bind(context, ZB_OUTPUT(0), open ? F32(-1, 4) : F32(3, 4), &larger);
+        REQUIRE_OK(zb_infer_with(context, &three, 1, NULL));
+        check_doubled(&x, &larger);
+        CHECK(zt_is_untouched(&y));
+        zb_context_destroy(context);
+        FREE_BUFFER(&x);
+        FREE_BUFFER(&y);
+        FREE_BUFFER(&larger);
+    }
+    zb_model_destroy(model);
+}
+
 /* --- what the engine cannot compute --- */
 
 static void run_8_by_8(zb_context *context)
@@ -262,6 +383,8 @@ static void an_image_below_the_kernels_size(void)
         if (zt_is_tflite()) {
             /* with XNNPACK the engine itself would crash in the run */
             CHECK_STATUS(zb_context_prepare(context), refusal);
+            CHECK_ERROR_SAYS(sizes[n] == 2 ? "[1,2,2,1]" : "[1,1,1,1]");
+            CHECK_ERROR_SAYS(sizes[n] == 2 ? "[1,0,0,1]" : "CONV_2D");
             /* the last good shapes are in force again */
             check_desc(context, ZB_INPUT(0), F32(1, 8, 8, 1));
             run_8_by_8(context);
@@ -271,6 +394,36 @@ static void an_image_below_the_kernels_size(void)
             /* this engine finds out while it runs */
             REQUIRE_OK(zb_context_prepare(context));
             CHECK_STATUS(zb_infer_with(context, &loan, 1, NULL), ZB_ERROR_RUNTIME);
+            REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), good, 4));
+        }
+        run_8_by_8(context);
+        FREE_BUFFER(&x);
+    }
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+}
+
+/* Too low, too narrow, or nothing at all: a text each time, and no crash where XNNPACK has no check of its own. */
+static void images_without_a_result(void)
+{
+    static const int64_t sizes[][2] = {{2, 8}, {8, 2}, {1, 8}, {8, 1}, {0, 8}, {8, 0}, {0, 0}, {2, 1000}};
+    const int64_t good[4] = {1, 8, 8, 1};
+    zb_model *model = zt_open("conv_dyn");
+    zb_context *context = zt_context(model);
+    REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), good, 4));
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+        zb_tensor_desc bad = F32(1, sizes[n][0], sizes[n][1], 1);
+        zt_buffer x = zt_buffer_new((size_t)(sizes[n][0] * sizes[n][1]) * 4);
+        zb_loan loan = zt_lend_input(0, &x);
+        char shape[32];
+        snprintf(shape, sizeof shape, zt_is_tflite() ? "[1,%d,%d,1]" : "{%d,%d}", (int)sizes[n][0], (int)sizes[n][1]);
+        zt_fill_floats(&x, 1, 0);
+        loan.desc = &bad;
+        zb_status status = zb_infer_with(context, &loan, 1, NULL);
+        CHECK(status == ZB_ERROR_RUNTIME || (zt_is_tflite() && status == ZB_ERROR_SHAPE_MISMATCH));
+        CHECK_ERROR_SAYS(shape);
+        if (!zt_is_tflite()) {
+            /* known by the run only, so the shape was taken */
             REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), good, 4));
         }
         run_8_by_8(context);
@@ -422,6 +575,62 @@ static void a_model_that_cannot_be_planned_as_declared(void)
     zb_context_destroy(context);
     zb_model_destroy(model);
     FREE_BUFFER(&x);
+}
+
+/* A shape that comes with the memory is as good as one that was asked for. */
+static void a_model_that_gets_its_first_shape_by_a_loan(void)
+{
+    zb_model *model = zt_open("melspectrogram");
+    zb_context *context = zt_context(model);
+    zb_tensor_desc long_enough = F32(1, 1280), too_short = F32(1, 100), expected = F32(1, 1, 5, 32), found;
+    zt_buffer x = zt_buffer_new(1280 * 4), small = zt_buffer_new(400);
+    zb_loan loan = zt_lend_input(0, &x), short_loan = zt_lend_input(0, &small);
+    const void *view = NULL;
+    zt_fill_floats(&x, 1, 1);
+    zt_fill_floats(&small, 1, 1);
+    loan.desc = &long_enough;
+    short_loan.desc = &too_short;
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(zb_infer_with(context, &short_loan, 1, NULL), ZB_ERROR_RUNTIME);
+        CHECK_ERROR_SAYS("[1,100]");
+        REQUIRE_OK(zb_infer_with(context, &loan, 1, NULL));
+        REQUIRE_OK(zb_context_output_view(context, ZB_OUTPUT(0), &view, NULL, &found));
+        CHECK(zt_same_desc(&found, &expected));
+    }
+    compare_melspectrogram(context, 1280);
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    FREE_BUFFER(&x);
+    FREE_BUFFER(&small);
+}
+
+/* XNNPACK itself refuses a batch of nothing here, after the plain kernels had no objection. */
+static void a_real_model_without_a_batch(void)
+{
+    enum { IN = 76 * 32 };
+    const int64_t none[4] = {0, 76, 32, 1}, one[4] = {1, 76, 32, 1};
+    zb_model *model = zt_open("embedding");
+    zb_context *context = zt_context(model);
+    float *reference = zt_read_reference("embedding.batch1.tflite-xnnpack.output.bin", 96 * 4);
+    float *input = zt_read_reference("embedding.batch1.input.bin", IN * 4);
+    zt_buffer x = zt_buffer_new(IN * 4), y = zt_buffer_new(96 * 4);
+    zb_loan loans[2] = {zt_lend_input(0, &x), zt_lend_output(0, &y)};
+    memcpy(x.data, input, x.size);
+    for (int i = 0; i < 2; i++) {
+        REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), none, 4));
+        CHECK_STATUS(zb_context_prepare(context), ZB_ERROR_RUNTIME);
+        CHECK_ERROR_SAYS("[0,76,32,1]");
+        REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), one, 4));
+        memset(y.data, 0xCD, y.size);
+        REQUIRE_OK(zb_infer_with(context, loans, 2, NULL));
+        CHECK_FLOATS(zt_floats(&y), reference, 96, 1e-3f);
+    }
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    free(reference);
+    free(input);
+    FREE_BUFFER(&x);
+    FREE_BUFFER(&y);
 }
 
 static void a_real_model_with_a_batch_of_3(void)
@@ -668,6 +877,8 @@ static void a_dimension_goes_to_0_and_back(void)
 }
 
 static const zt_test tests[] = {
+    ON_BOTH(every_open_dimension_is_told),
+    ON_BOTH(planning_closes_what_it_can),
     ON_BOTH(every_batch_from_1_to_7),
     ON_BOTH(a_shape_is_asked_for_by_the_run_itself),
     ON_BOTH(the_first_shape_is_the_models),
@@ -675,11 +886,15 @@ static const zt_test tests[] = {
     ON_BOTH(only_open_dimensions_change),
     ON_BOTH(a_scalar_can_be_given_its_own_shape),
     ON_BOTH(bindings_that_do_not_fit_any_more),
+    ON_BOTH(bound_memory_that_is_too_small_after_a_resize),
     ON_BOTH(an_image_below_the_kernels_size),
+    ON_BOTH(images_without_a_result),
     ON_TFLITE(bindings_survive_a_failed_prepare),
     ON_TFLITE(plain_kernels_see_too_small_an_image_too),
     ON_BOTH(an_output_of_as_many_bytes_and_another_shape),
     ON_TFLITE(a_model_that_cannot_be_planned_as_declared),
+    ON_TFLITE(a_model_that_gets_its_first_shape_by_a_loan),
+    ON_TFLITE(a_real_model_without_a_batch),
     ON_TFLITE(a_real_model_with_a_batch_of_3),
     ON_BOTH(a_bound_tensor_gives_open_dimensions),
     ON_BOTH(outputs_may_be_bound_before_inputs),
