@@ -383,6 +383,72 @@ fn twins_are_attached_once() {
     assert_eq!(allowing.stats().bytes_copied, 16);
 }
 
+/// Found by reading: the second alone was attached in the place of the first, which no memory can take.
+#[test]
+fn the_second_of_two_fixed_twins_is_copied() {
+    let (mut x, mut again) = (Memory::new(&[3.0; 4]), Memory::new(&[]));
+    let lines = "input x f32 4\noutput z f32 4 fixed\noutput again f32 4 fixed twin=output:0";
+    let mut strict = context(lines);
+    bind(&mut strict, X, x.tensor(4)).unwrap();
+    bind(&mut strict, Slot::output(1), again.tensor(4)).unwrap();
+    refused(strict.infer(None), Status::CopyRequired);
+    let mut allowing = context_of(lines, CopyPolicy::Allow);
+    bind(&mut allowing, X, x.tensor(4)).unwrap();
+    bind(&mut allowing, Slot::output(1), again.tensor(4)).unwrap();
+    allowing.infer(None).unwrap();
+    assert_eq!(again.0[..4], [3.0; 4]);
+    let report = allowing.report(Slot::output(1)).unwrap();
+    assert_eq!((report.path, report.bytes_copied), (Path::Staged, 16));
+}
+
+/// Two outputs that are one tensor of a size that only the run tells, at one address: each has a word in whether it fits.
+#[test]
+fn twins_of_unknown_size_at_one_address() {
+    let (mut x, mut hits) = (Memory::new(&[0.0, 5.0, 6.0, 0.0]), Memory::new(&[-1.0; 4]));
+    let lines = "input x f32 4\noutput hits f32 -1\noutput again f32 -1 twin=output:0";
+    let again = Slot::output(1);
+    let room = |hits: &mut Memory, count, desc| Tensor::wrap(f32s(desc), hits.range(count), Release::NONE);
+    let mut context = context_of(lines, CopyPolicy::Allow);
+    bind(&mut context, X, x.tensor(4)).unwrap();
+
+    // room for the first, a promise for the second that the run does not keep
+    bind(&mut context, Z, room(&mut hits, 4, &[-1])).unwrap();
+    bind(&mut context, again, room(&mut hits, 1, &[1])).unwrap();
+    refused(context.infer(None), Status::BufferTooSmall);
+    assert_eq!(hits.0[..3], [5.0, 6.0, -1.0]);
+    assert_eq!(context.report(Z).unwrap().path, Path::Staged);
+    assert_eq!(context.report(again).unwrap().path, Path::Unbound);
+    assert_eq!(context.output_view(again).unwrap().desc, f32s(&[2]));
+
+    // one that it keeps
+    bind(&mut context, again, room(&mut hits, 2, &[2])).unwrap();
+    context.infer(None).unwrap();
+    assert_eq!(context.report(again).unwrap().path, Path::Staged);
+
+    // too little room for both: neither is said to have the result
+    hits.0[0] = -1.0;
+    bind(&mut context, Z, room(&mut hits, 1, &[-1])).unwrap();
+    bind(&mut context, again, room(&mut hits, 1, &[1])).unwrap();
+    refused(context.infer(None), Status::BufferTooSmall);
+    assert_eq!(hits.0[0], -1.0);
+    for slot in [Z, again] {
+        assert_eq!(context.report(slot).unwrap().path, Path::Unbound);
+        assert_eq!(context.output_view(slot).unwrap().desc, f32s(&[2]));
+    }
+
+    // the same promise for both is one place for one tensor
+    bind(&mut context, Z, room(&mut hits, 2, &[2])).unwrap();
+    bind(&mut context, again, room(&mut hits, 2, &[2])).unwrap();
+    context.infer(None).unwrap();
+    for slot in [Z, again] {
+        assert_eq!(context.report(slot).unwrap().path, Path::Direct);
+    }
+    assert_eq!(hits.0[..3], [5.0, 6.0, -1.0]);
+    // another promise for the second is checked against the result
+    bind(&mut context, again, room(&mut hits, 3, &[3])).unwrap();
+    refused(context.infer(None), Status::ShapeMismatch);
+}
+
 #[test]
 fn fixed_outputs_are_viewed_or_copied() {
     let (mut x, mut z) = (Memory::new(&[3.0; 4]), Memory::new(&[]));

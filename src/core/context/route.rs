@@ -130,8 +130,10 @@ impl Context {
         // slack is for inputs; an output's range is what the run writes
         let memory = memory.prefix(needed);
         let planned = self.planned(slot);
-        if let Some(twin) = planned.and_then(|planned| planned.twin) {
-            return self.route_twin(slot, twin, memory);
+        if let Some(twin) = planned.and_then(|planned| planned.twin)
+            && let Some(holder) = self.holder(slot, twin)
+        {
+            return self.route_twin(slot, holder, memory, &desc);
         }
         if let Some(reason) = planned.and_then(|planned| planned.fixed) {
             return self.stage(slot, memory, Error::new(Status::CopyRequired, ""), reason);
@@ -169,19 +171,26 @@ impl Context {
         self.effective(self.position_of(slot)).is_some_and(|(other, _)| other.data() == memory.data())
     }
 
-    /// An output that is the same engine tensor as other slots: direct if it is the only one of them with memory or at the
-    /// same address as the first, otherwise a copy.
-    fn route_twin(&self, slot: Slot, twin: Slot, memory: HostRange) -> Result<Route> {
-        match self.holder(slot, twin) {
-            Some(holder) if self.shares_address(holder, &memory) => return Ok(Route::Shared(memory)),
-            None if twin.side == Side::Output => return self.direct_or_staged(slot, memory),
-            _ => {}
+    /// An output that is the same engine tensor as `holder`, which has memory: nothing to do at that address, otherwise a
+    /// copy.
+    fn route_twin(&self, slot: Slot, holder: Slot, memory: HostRange, desc: &Desc) -> Result<Route> {
+        if self.shares_address(holder, &memory) && self.shares_value(slot, holder, desc) {
+            return Ok(Route::Shared(memory));
         }
-        let reason = match twin.side {
+        let reason = match self.owner_of(slot).side {
             Side::Input => c"the model passes an input through to this output",
             Side::Output => c"the model lists one tensor as two outputs",
         };
         self.stage(slot, memory, Error::new(Status::CopyRequired, ""), reason)
+    }
+
+    /// Whether what serves `holder` serves its twin without a look at the result. Where only the run tells the shape, each
+    /// may have been promised another, and a copy for one says nothing of the other.
+    fn shares_value(&self, slot: Slot, holder: Slot, desc: &Desc) -> bool {
+        let position = self.position_of(holder);
+        // the holder comes first, so its way is known
+        let is_direct = || matches!(self.slots[position].route, Route::Direct(_));
+        self.settled_desc(slot).is_some() || is_direct() && self.desc_in_use(position) == *desc
     }
 
     /// The first slot before `slot` that has memory for the engine tensor of `twin`.
