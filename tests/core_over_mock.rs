@@ -577,17 +577,17 @@ fn the_report_of_an_output_in_the_engines_memory_is_of_the_last_run() {
         address
     };
     bind(&mut context, X, x.tensor(4)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     let first = where_it_is(&mut context);
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_ne!(where_it_is(&mut context), first);
     // a reset that fails, asked for between two runs, is not to leave the address of the first of them
     refused(context.reset_state(), Status::Runtime);
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     let before = where_it_is(&mut context);
     context.reset_state().unwrap();
     assert_eq!(context.report(Z).unwrap().engine_address, before);
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     let before = where_it_is(&mut context);
     // planning takes the engine's memory away, and is no run
     context.resize_input(X, dims(&[8])).unwrap();
@@ -618,12 +618,12 @@ fn a_swap_detaches_and_attaches_two_slots() {
     context.swap(STATE, NEXT).unwrap();
     context.swap(NEXT, STATE).unwrap();
     assert_eq!(take_trace("swap"), [""; 0]);
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     take_trace("swap");
     for round in 1..=10 {
         context.swap(STATE, NEXT).unwrap();
         assert_eq!(take_trace("swap"), ["detach input 1", "detach output 0"]);
-        context.infer().unwrap();
+        context.infer(None).unwrap();
         assert_eq!(take_trace("swap"), ["attach input 1 Sticky", "attach output 0 Sticky", "run"]);
         let (read, written) = if round % 2 == 1 { (&two, &one) } else { (&one, &two) };
         assert_eq!((read.0[3], written.0[3]), (round as f32, (round + 1) as f32));
@@ -636,7 +636,7 @@ fn a_swap_detaches_and_attaches_two_slots() {
     context.swap(STATE, NEXT).unwrap();
     context.swap(STATE, NEXT).unwrap();
     take_trace("swap");
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(take_trace("swap"), ["attach input 1 Sticky", "attach output 0 Sticky", "run"]);
     assert_eq!((one.0[0], two.0[0]), (10.0, 11.0));
     let stats = context.stats();
@@ -656,7 +656,7 @@ fn a_refused_swap_changes_nothing() {
     bind(&mut context, STATE, Tensor::wrap(f32s(&[4]), constant, Release::NONE)).unwrap();
     bind(&mut context, Slot::input(2), mask).unwrap();
     bind(&mut context, NEXT, next.tensor(4)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     take_trace("refused-swap");
     let cases = [
         (STATE, Slot::output(1), Status::Unbound),
@@ -671,7 +671,7 @@ fn a_refused_swap_changes_nothing() {
         refused(context.swap(a, b), status);
         refused(context.swap(b, a), status);
         assert!(context.output_view(NEXT).is_ok());
-        context.infer().unwrap();
+        context.infer(None).unwrap();
         assert_eq!(take_trace("refused-swap"), ["run"]);
     }
 }
@@ -686,7 +686,7 @@ fn a_swap_of_a_slot_with_itself_keeps_it() {
     bind(&mut context, Z, z.tensor(4)).unwrap();
     for slot in [X, Y, Z] {
         context.swap(slot, slot).unwrap();
-        context.infer().unwrap();
+        context.infer(None).unwrap();
         refused(context.swap(slot, Slot::input(2)), Status::InvalidArgument);
     }
     assert_eq!((z.0[0], context.report(Y).unwrap().host_address), (3.0, y.0.as_ptr() as usize));
@@ -702,7 +702,7 @@ fn a_copy_follows_a_swap() {
     bind(&mut context, NEXT, two.tensor(4)).unwrap();
     let paths = |context: &mut Context| [STATE, NEXT].map(|slot| context.report(slot).unwrap().path);
     for round in 0..6 {
-        context.infer().unwrap();
+        context.infer(None).unwrap();
         let expected = if round % 2 == 0 { [Path::Staged, Path::Direct] } else { [Path::Direct, Path::Staged] };
         assert_eq!(paths(&mut context), expected);
         context.swap(STATE, NEXT).unwrap();
@@ -722,7 +722,7 @@ fn a_swap_lets_go_of_nothing() {
     bind(&mut context, X, x.tensor(4)).unwrap();
     bind(&mut context, STATE, Tensor::wrap(f32s(&[4]), one.range(4), released)).unwrap();
     bind(&mut context, NEXT, two.tensor(4)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     context.swap(STATE, NEXT).unwrap();
     context.swap(NEXT, NEXT).unwrap();
     // never run again: the list of the last run must not be what holds the tensor
@@ -744,7 +744,7 @@ fn a_reset_attaches_everything_anew() {
     context.prepare().unwrap();
     context.reset_state().unwrap();
     assert_eq!(take_trace("reset"), ["plan [[4], [4]]"]);
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     take_trace("reset");
     let before = [X, Y, Z].map(|slot| context.report(slot).unwrap());
     context.reset_state().unwrap();
@@ -753,7 +753,7 @@ fn a_reset_attaches_everything_anew() {
     refused(context.output_view(Z), Status::Unbound);
     assert_eq!([X, Y, Z].map(|slot| context.report(slot).unwrap()), before);
     z.0[0] = 0.0;
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(
         take_trace("reset"),
         ["attach input 0 Sticky", "attach input 1 Sticky", "attach output 0 Sticky", "run"]
@@ -768,13 +768,13 @@ fn a_run_that_failed_may_have_left_state() {
     let (mut x, mut y) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]));
     let mut context = adder("run fail RUNTIME no @1\ntrace reset-failed-run");
     bind(&mut context, X, x.tensor(4)).unwrap();
-    refused(context.infer(), Status::Unbound);
+    refused(context.infer(None), Status::Unbound);
     context.reset_state().unwrap();
     bind(&mut context, Y, y.tensor(4)).unwrap();
-    refused(context.infer(), Status::Runtime);
+    refused(context.infer(None), Status::Runtime);
     take_trace("reset-failed-run");
     context.reset_state().unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(
         take_trace("reset-failed-run"),
         ["reset [[4], [4]]", "attach input 0 Sticky", "attach input 1 Sticky", "run"]
@@ -788,7 +788,7 @@ fn a_reset_that_fails_changes_nothing() {
     bind(&mut context, X, x.tensor(4)).unwrap();
     bind(&mut context, Y, y.tensor(4)).unwrap();
     bind(&mut context, Z, z.tensor(4)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     let before = context.report(Z).unwrap();
     take_trace("failing-reset");
     assert!(refused(context.reset_state(), Status::OutOfMemory).contains("none left"));
@@ -796,12 +796,12 @@ fn a_reset_that_fails_changes_nothing() {
     assert_eq!(context.output_view(Z).unwrap().memory.data() as usize, z.0.as_ptr() as usize);
     assert_eq!(context.report(Z).unwrap(), before);
     z.0[0] = 0.0;
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(take_trace("failing-reset"), ["reset [[4],[4]]".replace(",", ", ").as_str(), "run"]);
     assert_eq!((z.0[0], context.stats().rebinds), (3.0, 3));
     // the second works
     context.reset_state().unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(context.stats().rebinds, 6);
 }
 
@@ -839,12 +839,12 @@ fn a_reset_makes_staging_anew() {
     let misaligned = Tensor::wrap(f32s(&[4]), x.range_at(1, 4), Release::NONE);
     bind(&mut context, X, misaligned).unwrap();
     bind(&mut context, Z, z.tensor(4)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     let before = context.report(X).unwrap();
     take_trace("reset-staged");
     context.reset_state().unwrap();
     assert_eq!(context.report(X).unwrap(), before);
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(take_trace("reset-staged")[1..], ["attach input 0 Sticky", "attach output 0 Sticky", "run"]);
     assert_eq!((z.0[..4].to_vec(), context.stats().allocations), (vec![1.0, 2.0, 3.0, 4.0], 2));
 }
@@ -863,7 +863,7 @@ fn room_for_a_result_of_unknown_size() {
     let mut strict = context(lines);
     bind(&mut strict, X, x.tensor(4)).unwrap();
     bind(&mut strict, Z, Tensor::wrap(desc, range, Release::NONE)).unwrap();
-    assert!(refused(strict.infer(), Status::CopyRequired).contains("'hits'"));
+    assert!(refused(strict.infer(None), Status::CopyRequired).contains("'hits'"));
     assert_eq!((take_trace("room"), hits.0[..8].to_vec()), (vec!["plan [[4]]".to_owned()], vec![-1.0; 8]));
     drop(strict);
     take_trace("room");
@@ -875,7 +875,7 @@ fn room_for_a_result_of_unknown_size() {
         let found: Vec<f32> = values.into_iter().filter(|value| *value != 0.0).collect();
         x.0[..4].copy_from_slice(&values);
         hits.0.fill(-1.0);
-        allowing.infer().unwrap();
+        allowing.infer(None).unwrap();
         // what lies behind the result stays as it was, in the room and behind it
         assert_eq!(hits.0[..found.len()], found);
         assert!(hits.0[found.len()..].iter().all(|value| *value == -1.0));
@@ -902,7 +902,7 @@ fn room_that_is_too_small_stays_as_it_was() {
     bind(&mut context, X, x.tensor(4)).unwrap();
     bind(&mut context, Z, Tensor::wrap(desc, range, Release::NONE)).unwrap();
     for _ in 0..2 {
-        let text = refused(context.infer(), Status::BufferTooSmall);
+        let text = refused(context.infer(None), Status::BufferTooSmall);
         assert!(text.contains("12") && text.contains('8'), "{text}");
         assert_eq!(hits.0, [[-1.0; 4].as_slice(), &[0.0; 28]].concat()[..]);
         // the result is there all the same
@@ -912,7 +912,7 @@ fn room_that_is_too_small_stays_as_it_was() {
         assert_eq!(context.report(Z).unwrap().path, Path::Unbound);
         // with fewer hits the same room does
         x.0[1] = 0.0;
-        context.infer().unwrap();
+        context.infer(None).unwrap();
         assert_eq!((hits.0[..3].to_vec(), context.report(Z).unwrap().bytes_copied), (vec![4.0, 6.0, -1.0], 8));
         x.0[1] = 5.0;
         hits.0[..2].fill(-1.0);
@@ -931,7 +931,7 @@ fn room_for_what_planning_knows_is_used_in_place() {
     let (range, desc) = room(&mut z, 6);
     bind(&mut context, X, x.tensor(4)).unwrap();
     bind(&mut context, Z, Tensor::wrap(desc, range, Release::NONE)).unwrap();
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!(take_trace("known-room")[2..], ["attach output 0 Sticky", "run"]);
     assert_eq!(z.0[..6], [1.0, 1.0, 1.0, 1.0, -1.0, -1.0]);
     let report = context.report(Z).unwrap();
@@ -962,7 +962,7 @@ fn room_is_for_outputs_only_and_of_the_right_kind() {
     refused(bind(&mut context, Z, Tensor::wrap(integers, z.range(8), Release::NONE)), Status::DtypeMismatch);
     bind(&mut context, Z, wrap(&mut z, &[-1, 2])).unwrap();
     refused(context.swap(X, Z), Status::ShapeMismatch);
-    context.infer().unwrap();
+    context.infer(None).unwrap();
 }
 
 #[test]
@@ -973,15 +973,15 @@ fn rooms_change_places() {
     bind(&mut context, X, x.tensor(4)).unwrap();
     bind(&mut context, Z, wrap(room(&mut large, 3))).unwrap();
     bind(&mut context, Slot::output(1), wrap(room(&mut small, 2))).unwrap();
-    assert!(refused(context.infer(), Status::BufferTooSmall).contains("'more'"));
+    assert!(refused(context.infer(None), Status::BufferTooSmall).contains("'more'"));
     // one of them was written all the same
     assert_eq!((large.0[..3].to_vec(), small.0[0]), (vec![7.0, 8.0, 9.0], 0.0));
     large.0.fill(0.0);
     context.swap(Z, Slot::output(1)).unwrap();
-    assert!(refused(context.infer(), Status::BufferTooSmall).contains("'hits'"));
+    assert!(refused(context.infer(None), Status::BufferTooSmall).contains("'hits'"));
     assert_eq!((large.0[..3].to_vec(), small.0[0]), (vec![7.0, 8.0, 9.0], 0.0));
     x.0[0] = 0.0;
-    context.infer().unwrap();
+    context.infer(None).unwrap();
     assert_eq!((large.0[..3].to_vec(), small.0[..3].to_vec()), (vec![8.0, 9.0, 9.0], vec![8.0, 9.0, 0.0]));
 }
 
