@@ -86,8 +86,10 @@ mod tests {
     }
 
     proptest! {
+        /// Flatbuffers are written from back to front, so their root is near the start. One with a root past 16 MB can read
+        /// as an ONNX model that was cut off, and would be one.
         #[test]
-        fn flatbuffers_are_not_claimed(offset in any::<u32>(), rest in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn flatbuffers_are_not_claimed(offset in 0u32..1 << 24, rest in prop::collection::vec(any::<u8>(), 0..64)) {
             let model = [&offset.to_le_bytes()[..], b"TFL3", &rest].concat();
             prop_assert!(!is_onnx(&model));
         }
