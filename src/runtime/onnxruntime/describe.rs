@@ -1,9 +1,10 @@
 //! What a session says about its inputs and outputs.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CString, c_char};
 
-use ort_sys::{ONNXType, OrtAllocator, OrtStatusPtr, OrtTensorTypeAndShapeInfo, OrtTypeInfo};
+use ort_sys::{ONNXType, OrtStatusPtr, OrtTensorTypeAndShapeInfo, OrtTypeInfo};
 
+use super::allocated::Allocator;
 use super::dtype;
 use super::failure::check;
 use super::owned::Owned;
@@ -47,19 +48,13 @@ fn name(session: &Session, slot: Slot) -> Result<CString> {
         Side::Input => api.SessionGetInputName,
         Side::Output => api.SessionGetOutputName,
     };
-    let mut allocator: *mut OrtAllocator = std::ptr::null_mut();
-    let mut name: *mut c_char = std::ptr::null_mut();
-    // SAFETY: the session is alive and the index is below its count. The name comes NUL-terminated from the default
-    // allocator, which is the engine's own, and is copied before it goes back there.
-    unsafe {
-        check(api, (api.GetAllocatorWithDefaultOptions)(&mut allocator))?;
-        check(api, name_of(session.as_ptr(), slot.index, allocator, &mut name))?;
-        if name.is_null() {
-            return fail!(Runtime, "{slot}: ONNX Runtime gives no name");
-        }
-        let copy = CStr::from_ptr(name).to_owned();
-        check(api, (api.AllocatorFree)(allocator, name.cast()))?;
-        Ok(copy)
+    // SAFETY: the session is alive and the index is below its count; the name comes from the allocator.
+    let name = unsafe {
+        Allocator::of(api)?.text(|allocator, place| name_of(session.as_ptr(), slot.index, allocator, place))?
+    };
+    match name {
+        Some(name) => Ok(name),
+        None => fail!(Runtime, "{slot}: ONNX Runtime gives no name"),
     }
 }
 

@@ -3,6 +3,7 @@
 //! `load` finds the library and keeps the one environment of the process, `symbols` and `owned` make its API safe to hold,
 //! `model` shares sessions between contexts, `context` runs one. Only the CPU is asked to compute.
 
+mod allocated;
 mod binding;
 mod cache;
 mod context;
@@ -12,6 +13,7 @@ mod external;
 mod failure;
 mod load;
 mod logger;
+mod metadata;
 mod model;
 mod names;
 mod options;
@@ -29,6 +31,8 @@ mod wire;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod writer;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -7,6 +7,7 @@ use super::describe;
 use super::external;
 use super::failure::{Failure, NO_SUCH_FILE};
 use super::load::Engine;
+use super::metadata;
 use super::names::Names;
 use super::options::Settings;
 use super::session::Session;
@@ -41,8 +42,9 @@ impl OnnxModel {
         external::check(&source)?;
         let session = Arc::new(Session::open(engine, &source, &settings).map_err(unreadable)?);
         let slots = Arc::new(Slots::read(&session)?);
+        let metadata = metadata::read(&session)?;
         let sessions = Sessions { all: vec![(settings, Arc::downgrade(&session))], kept: Some(session) };
-        Ok(OnnxModel { engine, source, slots, metadata: Vec::new(), sessions: Mutex::new(sessions) })
+        Ok(OnnxModel { engine, source, slots, metadata, sessions: Mutex::new(sessions) })
     }
 
     /// The session with these settings, shared with every context that has the same.

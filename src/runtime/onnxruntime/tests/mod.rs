@@ -1,5 +1,6 @@
 //! What the C tests cannot see, against the real library.
 
+mod about;
 mod models;
 mod runs;
 
@@ -10,7 +11,7 @@ use super::context::OnnxContext;
 use super::load;
 use super::model::OnnxModel;
 use super::options::Settings;
-use crate::base::{Desc, Dims, Slot};
+use crate::base::{Desc, Dims, Error, Slot};
 use crate::memory::{Access, Buffer, HostRange};
 use crate::runtime::{EngineContext, EngineModel, ModelSource, Plan, Stay};
 
@@ -38,6 +39,18 @@ fn from_bytes(bytes: Vec<u8>) -> Arc<ModelSource> {
 fn open(name: &str) -> OnnxModel {
     let source = from_file(name);
     OnnxModel::open(load::engine(None).unwrap(), source).unwrap()
+}
+
+/// A model that a test wrote.
+fn written(model: Vec<u8>) -> OnnxModel {
+    models();
+    OnnxModel::open(load::engine(None).unwrap(), from_bytes(model)).unwrap()
+}
+
+/// Why a model that a test wrote cannot be opened.
+fn unopened(model: Vec<u8>) -> Error {
+    models();
+    OnnxModel::open(load::engine(None).unwrap(), from_bytes(model)).err().unwrap()
 }
 
 /// A context with default options at the declared shapes, every open dimension being `open`.
