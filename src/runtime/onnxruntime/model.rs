@@ -10,6 +10,7 @@ use super::load::Engine;
 use super::metadata;
 use super::names::Names;
 use super::options::Settings;
+use super::quantization;
 use super::session::Session;
 use crate::base::{Error, Metadata, Result, Side, Signature, Slot, SlotInfo, Status, fail};
 use crate::runtime::{EngineContext, EngineModel, EngineOptions, ModelSource};
@@ -41,7 +42,9 @@ impl OnnxModel {
         let settings = Settings::default();
         external::check(&source)?;
         let session = Arc::new(Session::open(engine, &source, &settings).map_err(unreadable)?);
-        let slots = Arc::new(Slots::read(&session)?);
+        let mut slots = Slots::read(&session)?;
+        quantization::note(source.bytes(), &mut slots);
+        let slots = Arc::new(slots);
         let metadata = metadata::read(&session)?;
         let sessions = Sessions { all: vec![(settings, Arc::downgrade(&session))], kept: Some(session) };
         Ok(OnnxModel { engine, source, slots, metadata, sessions: Mutex::new(sessions) })

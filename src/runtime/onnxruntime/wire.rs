@@ -11,7 +11,7 @@ pub struct Field<'a> {
 pub enum Value<'a> {
     Varint(u64),
     /// 4 or 8 bytes.
-    Fixed,
+    Fixed(&'a [u8]),
     /// The begin or the end of a group, a form without use in today's messages. What is inside shows up as fields of the
     /// message around it, so that nothing can hide there.
     Group,
@@ -37,15 +37,32 @@ impl<'a> Fields<'a> {
         self.malformed
     }
 
+    /// Calls `read` with every field. `None` when it gives none, and when the message is not whole or has a group, which no
+    /// message of a model has.
+    pub fn each(mut self, mut read: impl FnMut(u32, Value<'a>) -> Option<()>) -> Option<()> {
+        for field in self.by_ref() {
+            match field.value {
+                Value::Group | Value::CutOff => return None,
+                value => read(field.number, value)?,
+            }
+        }
+        (!self.malformed).then_some(())
+    }
+
+    /// Numbers that lie side by side without tags.
+    pub fn packed_varints(packed: &'a [u8]) -> PackedVarints<'a> {
+        PackedVarints(Fields::new(packed))
+    }
+
     fn field(&mut self) -> Option<Field<'a>> {
         // bits beyond 32 are dropped, as the engine's reader does, so that both see the same number
         let tag = self.varint()? as u32;
         let value = match tag & 7 {
             0 => Value::Varint(self.varint()?),
-            1 => self.skip(8).map(|_| Value::Fixed)?,
+            1 => self.skip(8).map(Value::Fixed)?,
             2 => self.bytes()?,
             3 | 4 => Value::Group,
-            5 => self.skip(4).map(|_| Value::Fixed)?,
+            5 => self.skip(4).map(Value::Fixed)?,
             _ => return None,
         };
         (tag >> 3 != 0).then_some(Field { number: tag >> 3, value })
@@ -92,6 +109,24 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
+/// Numbers up to the end of a field, each `None` where it is cut off; the last one then.
+pub struct PackedVarints<'a>(Fields<'a>);
+
+impl Iterator for PackedVarints<'_> {
+    type Item = Option<u64>;
+
+    fn next(&mut self) -> Option<Option<u64>> {
+        if self.0.rest.is_empty() {
+            return None;
+        }
+        let number = self.0.varint();
+        if number.is_none() {
+            self.0.rest = &[];
+        }
+        Some(number)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,7 +136,8 @@ mod tests {
     fn kinds_of_fields() {
         let message = [0x08, 0x96, 0x01, 0x12, 2, b'h', b'i', 0x1d, 1, 2, 3, 4, 0x21, 1, 2, 3, 4, 5, 6, 7, 8];
         let fields: Vec<_> = Fields::new(&message).map(|field| (field.number, field.value)).collect();
-        let wanted = [(1, Value::Varint(150)), (2, Value::Bytes(b"hi")), (3, Value::Fixed), (4, Value::Fixed)];
+        let (four, eight) = (Value::Fixed(&[1, 2, 3, 4]), Value::Fixed(&[1, 2, 3, 4, 5, 6, 7, 8]));
+        let wanted = [(1, Value::Varint(150)), (2, Value::Bytes(b"hi")), (3, four), (4, eight)];
         assert_eq!(fields, wanted);
     }
 

@@ -1,7 +1,7 @@
 //! What is known of a model beside its slots.
 
 use super::*;
-use crate::base::{Metadata, MetadataValue};
+use crate::base::{Metadata, MetadataValue, Quantization};
 use crate::runtime::onnxruntime::writer::{self as w, Graph};
 
 fn identity() -> Graph {
@@ -46,4 +46,26 @@ fn a_model_that_says_nothing() {
     assert_eq!(written(identity().model()).metadata(), [text("onnx.graph_name", "main")]);
     let zero = written(identity().model_with(&w::number(5, 0)));
     assert_eq!(zero.metadata()[1..], [text("onnx.version", "0")], "it does say that");
+}
+
+#[test]
+fn quantization_is_in_the_slots_that_have_it() {
+    let graph = Graph {
+        nodes: vec![
+            w::node("DequantizeLinear", "x scale zero", "f", &[]),
+            w::node("QuantizeLinear", "f scales", "y", &[w::int_attribute("axis", -1)]),
+        ],
+        constants: vec![
+            w::floats("scale", &[], &[0.5]),
+            w::floats("scales", &[2], &[0.5, 0.25]),
+            w::tensor("zero", w::U8, &[], [8]),
+        ],
+        inputs: vec![w::value("x", w::U8, "n 2")],
+        outputs: vec![w::value("y", w::U8, "n 2"), w::value("f", w::F32, "n 2")],
+    };
+    let model = written(graph.model());
+    assert_eq!(model.inputs()[0].quantization, Quantization::PerTensor { scale: 0.5, zero_point: 8 });
+    let per_axis = Quantization::PerAxis { axis: 1, scales: vec![0.5, 0.25], zero_points: vec![0, 0] };
+    assert_eq!(model.outputs()[0].quantization, per_axis);
+    assert_eq!(model.outputs()[1].quantization, Quantization::None);
 }

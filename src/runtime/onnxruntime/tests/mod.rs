@@ -1,7 +1,9 @@
 //! What the C tests cannot see, against the real library.
 
 mod about;
+
 mod models;
+mod quantization;
 mod runs;
 
 use std::path::PathBuf;

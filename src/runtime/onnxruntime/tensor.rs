@@ -1,0 +1,289 @@
+//! Small tensors inside a model: scales and zero points.
+
+use super::wire::{Fields, Value};
+
+/// Numbers of ONNX for element types.
+const F32: u64 = 1;
+const U8: u64 = 2;
+const I8: u64 = 3;
+const U16: u64 = 4;
+const I16: u64 = 5;
+const I32: u64 = 6;
+const F16: u64 = 10;
+const F64: u64 = 11;
+const BF16: u64 = 16;
+const U4: u64 = 21;
+const I4: u64 = 22;
+
+/// A tensor of the model as it is written there; its elements stay where they are.
+#[derive(Clone, Debug, Default)]
+pub struct Tensor<'a> {
+    dims: Vec<u64>,
+    dtype: u64,
+    raw: Option<&'a [u8]>,
+    /// Elements in the fields for floats, ints and doubles, which are repeated.
+    floats: Vec<Value<'a>>,
+    ints: Vec<Value<'a>>,
+    doubles: Vec<Value<'a>>,
+}
+
+impl<'a> Tensor<'a> {
+    /// `None` when it is damaged, or its elements are in another file or in another form than these.
+    pub fn read(message: &'a [u8]) -> Option<Tensor<'a>> {
+        let mut tensor = Tensor::default();
+        Fields::new(message).each(|number, value| {
+            match (number, value) {
+                (1, value) => push_varints(&mut tensor.dims, value)?,
+                (2, Value::Varint(dtype)) => tensor.dtype = dtype,
+                (9, Value::Bytes(raw)) => tensor.raw = Some(raw),
+                (4, value) => tensor.floats.push(value),
+                (5, value) => tensor.ints.push(value),
+                (10, value) => tensor.doubles.push(value),
+                // in the model itself, as by default
+                (14, Value::Varint(0)) => {}
+                (2 | 3 | 9 | 13 | 14, _) => return None,
+                _ => {}
+            }
+            Some(())
+        })?;
+        Some(tensor)
+    }
+
+    /// A tensor of what an attribute of floats holds.
+    pub fn of_floats(dims: Vec<u64>, floats: Vec<Value<'a>>) -> Tensor<'a> {
+        Tensor { dims, dtype: F32, floats, ..Tensor::default() }
+    }
+
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// Elements as the dimensions have it; `None` when there are more than this machine can address.
+    pub fn elements(&self) -> Option<usize> {
+        let product = self.dims.iter().try_fold(1u64, |product, dim| product.checked_mul(*dim))?;
+        usize::try_from(product).ok()
+    }
+
+    /// Bytes that the elements take in the model.
+    pub fn data_bytes(&self) -> usize {
+        let fields = [&self.floats, &self.ints, &self.doubles].into_iter().flatten();
+        let of_field = |value: &Value<'_>| match value {
+            Value::Fixed(bytes) | Value::Bytes(bytes) => bytes.len(),
+            _ => 1,
+        };
+        self.raw.map_or(0, <[u8]>::len) + fields.map(of_field).sum::<usize>()
+    }
+
+    /// All elements as scales, where each is exactly one of our kind.
+    pub fn scales(&self) -> Option<Vec<f32>> {
+        let values = match (self.dtype, self.raw) {
+            (F32, Some(raw)) => fixed(raw, |bytes| Some(f32::from_le_bytes(bytes)))?,
+            (F32, None) => spread(&self.floats, |bytes| Some(f32::from_le_bytes(bytes)))?,
+            (F64, Some(raw)) => fixed(raw, |bytes| exact(f64::from_le_bytes(bytes)))?,
+            (F64, None) => spread(&self.doubles, |bytes| exact(f64::from_le_bytes(bytes)))?,
+            (F16, Some(raw)) => fixed(raw, |bytes| Some(from_half(u16::from_le_bytes(bytes))))?,
+            (F16, None) => self.ints(|bits| Some(from_half(u16::try_from(bits).ok()?)))?,
+            (BF16, Some(raw)) => fixed(raw, |bytes| Some(from_bfloat(u16::from_le_bytes(bytes))))?,
+            (BF16, None) => self.ints(|bits| Some(from_bfloat(u16::try_from(bits).ok()?)))?,
+            _ => return None,
+        };
+        let is_good = self.elements() == Some(values.len()) && values.iter().all(|scale| scale.is_finite());
+        (is_good && self.is_clear()).then_some(values)
+    }
+
+    /// All elements as zero points.
+    pub fn zero_points(&self) -> Option<Vec<i32>> {
+        if !self.is_clear() {
+            return None;
+        }
+        let values = match (self.dtype, self.raw) {
+            (U4 | I4, _) => return self.nibbles(),
+            (U8, Some(raw)) => raw.iter().map(|byte| i32::from(*byte)).collect(),
+            (I8, Some(raw)) => raw.iter().map(|byte| i32::from(*byte as i8)).collect(),
+            (U16, Some(raw)) => fixed(raw, |bytes| Some(i32::from(u16::from_le_bytes(bytes))))?,
+            (I16, Some(raw)) => fixed(raw, |bytes| Some(i32::from(i16::from_le_bytes(bytes))))?,
+            (I32, Some(raw)) => fixed(raw, |bytes| Some(i32::from_le_bytes(bytes)))?,
+            (U8, None) => self.ints(|value| Some(u8::try_from(value).ok()?.into()))?,
+            (I8, None) => self.ints(|value| Some(i8::try_from(value).ok()?.into()))?,
+            (U16, None) => self.ints(|value| Some(u16::try_from(value).ok()?.into()))?,
+            (I16, None) => self.ints(|value| Some(i16::try_from(value).ok()?.into()))?,
+            (I32, None) => self.ints(Some)?,
+            _ => return None,
+        };
+        (self.elements() == Some(values.len())).then_some(values)
+    }
+
+    /// Two elements in a byte, the first in the low half, in both forms.
+    fn nibbles(&self) -> Option<Vec<i32>> {
+        let bytes = match self.raw {
+            Some(raw) => raw.to_vec(),
+            None => self.ints(|value| u8::try_from(value).ok())?,
+        };
+        let elements = self.elements()?;
+        if bytes.len() != elements.div_ceil(2) {
+            return None;
+        }
+        let halves = bytes.iter().flat_map(|byte| [byte & 15, byte >> 4]).take(elements);
+        let signed = |half: u8| i32::from((half << 4) as i8 >> 4);
+        Some(halves.map(|half| if self.dtype == I4 { signed(half) } else { half.into() }).collect())
+    }
+
+    /// Whether there are elements in one form only.
+    fn is_clear(&self) -> bool {
+        let forms = [self.raw.is_some(), !self.floats.is_empty(), !self.ints.is_empty(), !self.doubles.is_empty()];
+        forms.into_iter().filter(|is_used| *is_used).count() == 1
+    }
+
+    fn ints<T>(&self, convert: impl Fn(i32) -> Option<T>) -> Option<Vec<T>> {
+        let mut numbers = Vec::new();
+        self.ints.iter().try_for_each(|value| push_varints(&mut numbers, *value))?;
+        // as the format has it: a number of 32 bits is written with as many bits as one of 64
+        numbers.into_iter().map(|number| convert(number as i32)).collect()
+    }
+}
+
+/// The numbers of a repeated field, which come one by one or packed.
+fn push_varints(numbers: &mut Vec<u64>, value: Value<'_>) -> Option<()> {
+    match value {
+        Value::Varint(number) => numbers.push(number),
+        Value::Bytes(packed) => {
+            for number in Fields::packed_varints(packed) {
+                numbers.push(number?);
+            }
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+/// Elements of a repeated field of fixed size, which come one by one or packed.
+fn spread<const N: usize, T>(values: &[Value<'_>], convert: impl Fn([u8; N]) -> Option<T>) -> Option<Vec<T>> {
+    let mut elements = Vec::new();
+    for value in values {
+        let (Value::Fixed(bytes) | Value::Bytes(bytes)) = value else { return None };
+        elements.extend(fixed(bytes, &convert)?);
+    }
+    Some(elements)
+}
+
+/// Elements of `N` bytes each.
+fn fixed<const N: usize, T>(bytes: &[u8], convert: impl Fn([u8; N]) -> Option<T>) -> Option<Vec<T>> {
+    let (elements, rest) = bytes.as_chunks();
+    if !rest.is_empty() {
+        return None;
+    }
+    elements.iter().map(|element| convert(*element)).collect()
+}
+
+fn exact(value: f64) -> Option<f32> {
+    let single = value as f32;
+    (f64::from(single) == value).then_some(single)
+}
+
+fn from_bfloat(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
+}
+
+/// Every half is exactly a single.
+fn from_half(bits: u16) -> f32 {
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 0x3ff));
+    let size = match exponent {
+        0 => fraction * 2f32.powi(-24),
+        31 if fraction == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        _ => (1024.0 + fraction) * 2f32.powi(exponent - 25),
+    };
+    if bits >> 15 == 0 { size } else { -size }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::onnxruntime::writer as w;
+
+    fn scales(tensor: &[u8]) -> Option<Vec<f32>> {
+        Tensor::read(tensor)?.scales()
+    }
+
+    fn zero_points(tensor: &[u8]) -> Option<Vec<i32>> {
+        Tensor::read(tensor)?.zero_points()
+    }
+
+    /// A tensor whose elements are in a field of their own kind.
+    fn typed(dtype: u64, dims: &[i64], elements: Vec<u8>) -> Vec<u8> {
+        [w::tensor_head("t", dtype, dims), elements].concat()
+    }
+
+    fn floats(values: &[f32]) -> Vec<u8> {
+        values.iter().flat_map(|value| value.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn scales_of_every_type_and_form() {
+        let wanted = Some(vec![0.5, 3.0]);
+        let raw = |dtype, bytes: &[u8]| w::tensor("t", dtype, &[2], bytes);
+        let doubles: Vec<u8> = [0.5f64, 3.0].iter().flat_map(|value| value.to_le_bytes()).collect();
+        assert_eq!(scales(&raw(F32, &floats(&[0.5, 3.0]))), wanted);
+        assert_eq!(scales(&typed(F32, &[2], w::bytes(4, floats(&[0.5, 3.0])))), wanted);
+        let one_by_one: Vec<u8> = [0.5f32, 3.0].iter().flat_map(|value| w::fixed32(4, *value)).collect();
+        assert_eq!(scales(&typed(F32, &[2], one_by_one)), wanted);
+        assert_eq!(scales(&raw(F64, &doubles)), wanted);
+        assert_eq!(scales(&typed(F64, &[2], w::bytes(10, &doubles))), wanted);
+        assert_eq!(scales(&raw(F16, &[0x00, 0x38, 0x00, 0x42])), wanted);
+        assert_eq!(scales(&typed(F16, &[2], [w::number(5, 0x3800), w::number(5, 0x4200)].concat())), wanted);
+        assert_eq!(scales(&raw(BF16, &[0x00, 0x3f, 0x40, 0x40])), wanted);
+        assert_eq!(scales(&raw(F64, &[0.1f64.to_le_bytes(), 1.0f64.to_le_bytes()].concat())), None, "not exact");
+        assert_eq!(scales(&raw(F32, &floats(&[f32::NAN, 1.0]))), None);
+        assert_eq!(scales(&raw(I32, &[0; 8])), None);
+    }
+
+    #[test]
+    fn halves_are_exact() {
+        for (bits, value) in [
+            (0x3c00, 1.0),
+            (0xbc00, -1.0),
+            (0x0001, 5.960_464_5e-8),
+            (0x0400, 6.103_515_6e-5),
+            (0x7bff, 65504.0),
+            (0x7c00, f32::INFINITY),
+            (0x2e66, 0.099_975_586),
+        ] {
+            assert_eq!(from_half(bits), value, "{bits:#x}");
+        }
+        assert!(from_half(0x7e00).is_nan());
+    }
+
+    #[test]
+    fn zero_points_of_every_type_and_form() {
+        for (dtype, raw, value) in [
+            (U8, vec![200], 200),
+            (I8, vec![200], -56),
+            (U16, vec![1, 0xff], 0xff01),
+            (I16, vec![1, 0xff], -255),
+            (I32, vec![0xff; 4], -1),
+            (U4, vec![0xfa], 10),
+            (I4, vec![0x0f], -1),
+        ] {
+            assert_eq!(zero_points(&w::tensor("t", dtype, &[], &raw)), Some(vec![value]), "{dtype}");
+            let packed = dtype == U4 || dtype == I4;
+            let int = w::number(5, if packed { raw[0].into() } else { value.into() });
+            assert_eq!(zero_points(&typed(dtype, &[], int)), Some(vec![value]), "{dtype}");
+        }
+        assert_eq!(zero_points(&w::tensor("t", I4, &[3], [0x8f, 0x07])), Some(vec![-1, -8, 7]));
+        assert_eq!(zero_points(&typed(U8, &[], w::number(5, 256))), None, "too large for its type");
+        assert_eq!(zero_points(&w::tensor("t", 17, &[], [0])), None, "float8");
+    }
+
+    #[test]
+    fn what_is_unclear_is_nothing() {
+        let good = w::tensor("t", U8, &[2], [1, 2]);
+        assert_eq!(zero_points(&good), Some(vec![1, 2]));
+        assert_eq!(zero_points(&w::tensor("t", U8, &[3], [1, 2])), None, "too few");
+        assert_eq!(zero_points(&w::tensor("t", U8, &[i64::MAX, i64::MAX], [1])), None);
+        assert_eq!(zero_points(&w::tensor_head("t", U8, &[0])), None, "none at all");
+        for more in [w::number(14, 1), w::bytes(13, w::bytes(1, "location")), w::number(5, 1), w::bytes(3, "")] {
+            assert_eq!(zero_points(&[good.clone(), more].concat()), None);
+        }
+        assert_eq!(zero_points(&good[..good.len() - 1]), None, "cut off");
+    }
+}
