@@ -74,7 +74,7 @@ fn a_broken_promise_leaves_nothing_to_see() {
     for _ in 0..3 {
         let error = context.run().unwrap_err();
         assert_eq!(error.status, Status::ShapeMismatch);
-        for word in ["output 0 'y'", "i64[3,1]", "i64[2,1]", "16 bytes"] {
+        for word in ["output 0 'y'", "the 24 bytes", "i64[3,1]", "i64[2,1]", "16 bytes"] {
             assert!(error.text.contains(word), "{word}: {}", error.text);
         }
         assert!(context.output(Slot::output(0)).is_err());
@@ -88,6 +88,26 @@ fn a_broken_promise_leaves_nothing_to_see() {
     context.run().unwrap();
     context.run().unwrap();
     assert_eq!(context.output(Slot::output(0)).unwrap().memory.size(), 16);
+}
+
+#[test]
+fn a_promise_that_takes_more_room_than_there_is() {
+    let model = open("nonzero.onnx");
+    let (mut context, plan) = context(&model, 1);
+    let x = floats(&[1.0; 16]);
+    attach(&mut context, Slot::input(0), &x, &plan.inputs[0].desc, Stay::Sticky);
+    let promise = Desc { dims: Dims::new(&[3, 1]).unwrap(), ..plan.outputs[0].desc };
+    for (bytes, status) in [(24, Status::BufferTooSmall), (127, Status::BufferTooSmall), (128, Status::ShapeMismatch)] {
+        let y = Buffer::zeroed(bytes, 64).unwrap();
+        attach(&mut context, Slot::output(0), &y, &promise, Stay::Sticky);
+        for _ in 0..3 {
+            let error = context.run().unwrap_err();
+            assert_eq!(error.status, status, "{bytes}: {}", error.text);
+            for word in ["output 0 'y'", &format!("the {bytes} bytes"), "i64[3,1]", "i64[16,1]", "takes 128 bytes"] {
+                assert!(error.text.contains(word), "{word}: {}", error.text);
+            }
+        }
+    }
 }
 
 #[test]
