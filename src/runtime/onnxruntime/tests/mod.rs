@@ -1,10 +1,12 @@
 //! What the C tests cannot see, against the real library.
 
 mod about;
-
+mod empty;
 mod models;
 mod quantization;
 mod runs;
+mod shapes;
+mod types;
 
 use std::path::PathBuf;
 use std::sync::Arc;
