@@ -416,23 +416,17 @@ static void slots_are_counted(void)
 
 static void quantization_is_told(void)
 {
-    /* only TFLite keeps it at the tensor */
+    /* TFLite keeps it at the tensor; in ONNX it is read off the operators around */
     const int32_t zero_points[3] = {3, -5, 1};
     const zb_slot slots[3] = {ZB_INPUT(0), ZB_INPUT(1), ZB_OUTPUT(0)};
     zb_model *model = zt_open("add_i8_1021");
     for (size_t i = 0; i < 3; i++) {
         zb_slot_info info = ZB_SLOT_INFO_INIT;
         REQUIRE_OK(zb_model_get_slot_info(model, slots[i], &info));
-        if (zt_is_tflite()) {
-            CHECK_EQ(info.quantization, ZB_QUANTIZATION_PER_TENSOR);
-            REQUIRE(info.quantization_count == 1 && info.scales != NULL && info.zero_points != NULL);
-            CHECK(info.scales[0] > 0.49999f && info.scales[0] < 0.50001f);
-            CHECK_EQ(info.zero_points[0], zero_points[i]);
-        } else {
-            CHECK_EQ(info.quantization, ZB_QUANTIZATION_NONE);
-            CHECK_EQ(info.quantization_count, 0);
-            CHECK(info.scales == NULL && info.zero_points == NULL);
-        }
+        CHECK_EQ(info.quantization, ZB_QUANTIZATION_PER_TENSOR);
+        REQUIRE(info.quantization_count == 1 && info.scales != NULL && info.zero_points != NULL);
+        CHECK(info.scales[0] > 0.49999f && info.scales[0] < 0.50001f);
+        CHECK_EQ(info.zero_points[0], zero_points[i]);
         CHECK_EQ(info.quantization_axis, 0);
     }
     zb_model_destroy(model);

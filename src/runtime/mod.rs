@@ -159,7 +159,7 @@ pub trait EngineContext: Send {
 
     /// Puts `memory` in the place of the engine's own for a slot that is neither `fixed` nor a twin. The caller has checked
     /// type, size, alignment and slack. `desc` is known in full: for an output whose plan has a -1 it is a promise, and a
-    /// run that computes another shape fails with `SHAPE_MISMATCH`.
+    /// run that computes another shape fails with `SHAPE_MISMATCH`, or `BUFFER_TOO_SMALL` where it is known to need more.
     ///
     /// The engine uses the memory only inside `run`, and until `detach`, another `attach` of the slot, or drop.
     fn attach(&mut self, slot: Slot, memory: HostRange, desc: &Desc, stay: Stay) -> Result<()>;

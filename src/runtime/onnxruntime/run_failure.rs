@@ -14,8 +14,7 @@ pub fn explain(failure: Failure, slots: &Slots, outputs: &Ports) -> Error {
         return Error::new(Status::Cancelled, failure.to_string());
     }
     let promise = |(place, output): (usize, &usize)| {
-        // attached is what was promised; all that is there counts, since a larger shape may fit it
-        let (desc, given) = (outputs.desc(place)?, outputs.memory(place)?.capacity());
+        let (desc, given) = (outputs.desc(place)?, outputs.memory(place)?.size());
         Some(Promise { output: *output, desc, given: given as u64 })
     };
     let promises: Vec<_> = slots.names.requested().iter().enumerate().filter_map(promise).collect();
