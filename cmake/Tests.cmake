@@ -71,6 +71,22 @@ function(zerobind_register entry program serial no_memcheck)
   endif()
 endfunction()
 
+# zerobind_add_numpy_test(NAME): NAME_numpy.py, with the library and each engine, by the set-up's python, which has numpy.
+function(zerobind_add_numpy_test name)
+  set(python "${ZEROBIND_DEPS}/venv/bin/python")
+  if(NOT EXISTS "${python}")
+    message(WARNING "${name}.numpy is left out: there is no ${python} (make setup)")
+    return()
+  endif()
+  cargo_library_names(file_name soname)
+  foreach(engine IN LISTS ZEROBIND_ENGINES)
+    add_test(NAME ${name}.numpy.${engine}
+      COMMAND "${python}" "${CMAKE_CURRENT_SOURCE_DIR}/${name}_numpy.py" "${CMAKE_BINARY_DIR}/lib/zerobind/${soname}" ${engine})
+    set_tests_properties(${name}.numpy.${engine} PROPERTIES
+      ENVIRONMENT "${ZEROBIND_TEST_ENVIRONMENT}" TIMEOUT ${ZEROBIND_TEST_TIMEOUT})
+  endforeach()
+endfunction()
+
 # A test that is written and not registered would be silently left out.
 function(zerobind_require_all_registered)
   file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" test_*.c)
