@@ -43,6 +43,8 @@
  *   uses until it ends.
  * - Memory given to a tensor or a model stays until its release callback is called (exactly once), or without a callback,
  *   until the handle is destroyed and nothing is bound to it. Memory lent by zb_infer_with is borrowed for that call alone.
+ * - Memory that is shared with other processes (zb_tensor_map_fd) or other libraries (DLPack) is the same bytes for all: who
+ *   writes when is theirs to agree on, and during a run nobody else writes what it reads, or touches what it writes.
  * - Results are written through pointers only when the call succeeds (`needed` of text getters always).
  * - Memory for a slot: 64-byte aligned suits every engine. An input that ends within 16 bytes of the end of a page (a mapped
  *   file, a page-aligned frame) needs readable bytes behind it on TFLite; see zb_requirements.slack, or let
