@@ -24,6 +24,9 @@ class Model:
     tolerance: float = 0.0
     # outputs depend on the runs before: one interpreter for all trials, and `expected` gets all their inputs
     stateful: bool = False
+    # raises validate.WrongResult where the file or the engine says something else than it should
+    onnx_check: Optional[Callable] = None    # (path, session)
+    tflite_check: Optional[Callable] = None  # (path, interpreter)
 
 
 def numbers(shape, dtype=np.float32, seed=0):

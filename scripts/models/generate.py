@@ -5,6 +5,7 @@ import sys
 
 import onnx
 
+import descriptions
 import elementwise
 import index
 import oddities
@@ -26,7 +27,7 @@ def main(deps):
 
 def fill(folder, library, packages):
     entries = [index.HEADER]
-    for group in (elementwise, shapes, open_sizes, quantization, oddities):
+    for group in (elementwise, shapes, open_sizes, quantization, descriptions, oddities):
         for model in group.models():
             entries.append(generated_entry(folder, library, model))
     real.copy(packages, folder)

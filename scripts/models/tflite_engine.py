@@ -23,12 +23,17 @@ class Allocation(ctypes.Structure):
 
 class Library:
     POINTERS = ("ModelCreateFromFile", "InterpreterOptionsCreate", "InterpreterCreate",
-                "InterpreterGetInputTensor", "InterpreterGetOutputTensor", "XNNPackDelegateCreate", "TensorData")
+                "InterpreterGetInputTensor", "InterpreterGetOutputTensor", "XNNPackDelegateCreate", "TensorData",
+                "InterpreterGetSignatureRunner", "SignatureRunnerGetInputTensor", "SignatureRunnerGetOutputTensor")
+    STRINGS = ("TensorName", "InterpreterGetSignatureKey", "SignatureRunnerGetInputName",
+               "SignatureRunnerGetOutputName")
 
     def __init__(self, path):
         self.library = ctypes.CDLL(str(path))
         for name in self.POINTERS:
             self[name].restype = ctypes.c_void_p
+        for name in self.STRINGS:
+            self[name].restype = ctypes.c_char_p
         self["TensorByteSize"].restype = ctypes.c_size_t
         # a va_list is passed on untouched, which works where it is passed as a pointer
         self.format = ctypes.CDLL(None).vsnprintf
@@ -103,20 +108,25 @@ class Interpreter:
     def step(self, inputs):
         """A further run at the shapes of the last one."""
         for index, values in enumerate(inputs):
-            self.write_input(index, values)
+            self.write(self.input_tensor(index), values)
         self.invoke()
         return [self.read(self.output_tensor(index)) for index in range(self.output_count())]
 
-    def write_input(self, index, values):
-        tensor = self.input_tensor(index)
+    def write(self, tensor, values):
         bytes_ = np.ascontiguousarray(values).tobytes()
         size = self.call("TensorByteSize", tensor)
         if size != len(bytes_):
-            raise TfliteError(f"input {index} takes {size} bytes, not {len(bytes_)}")
+            raise TfliteError(f"a tensor takes {size} bytes, not {len(bytes_)}")
         if size > 0:
             status = self.call("TensorCopyFromBuffer", tensor, bytes_, ctypes.c_size_t(size))
             if status != 0:
                 raise TfliteError(f"TensorCopyFromBuffer gave {status}")
+
+    def signatures(self):
+        """key -> Signature, in the engine's order."""
+        count = self.call("InterpreterGetSignatureCount", self.handle)
+        keys = [self.call("InterpreterGetSignatureKey", self.handle, index) for index in range(count)]
+        return {key.decode(): Signature(self, key) for key in keys}
 
     def bind_input(self, index, address, size):
         """Lend memory at any alignment; only for probing what the engine does with it."""
@@ -141,6 +151,46 @@ class Interpreter:
 
     def output_count(self):
         return self.call("InterpreterGetOutputTensorCount", self.handle)
+
+
+class Signature:
+    """A runner of one signature; `side` is "Input" or "Output". To be used before the interpreter is closed."""
+
+    def __init__(self, interpreter, key):
+        self.interpreter = interpreter
+        self.runner = interpreter.pointer("InterpreterGetSignatureRunner", interpreter.handle, key)
+        interpreter.cleanup.callback(self.call, "SignatureRunnerDelete")
+
+    def call(self, name, *arguments):
+        return self.interpreter.call(name, self.runner, *arguments)
+
+    def count(self, side):
+        """That of the graph, even where the signature has fewer names."""
+        return self.call(f"SignatureRunnerGet{side}Count")
+
+    def names(self, side):
+        return [self.call(f"SignatureRunnerGet{side}Name", index).decode() for index in range(self.count(side))]
+
+    def tensor(self, side, name):
+        return self.interpreter.pointer(f"SignatureRunnerGet{side}Tensor", self.runner, name.encode())
+
+    def tensor_names(self, side):
+        """Name in the signature -> name of the tensor."""
+        return {name: self.interpreter.call("TensorName", self.tensor(side, name)).decode()
+                for name in self.names(side)}
+
+    def run(self, inputs):
+        """Both are name -> values."""
+        self.check("SignatureRunnerAllocateTensors")
+        for name, values in inputs.items():
+            self.interpreter.write(self.tensor("Input", name), values)
+        self.check("SignatureRunnerInvoke")
+        return {name: self.interpreter.read(self.tensor("Output", name)) for name in self.names("Output")}
+
+    def check(self, name):
+        status = self.call(name)
+        if status != 0:
+            raise TfliteError(f"{name} gave {status}: {' / '.join(self.interpreter.messages)}")
 
 
 @contextlib.contextmanager

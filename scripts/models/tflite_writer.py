@@ -71,6 +71,7 @@ def tensor_type(dtype):
 OPTION_TABLES = {
     BuiltinOperator.ADD: "AddOptions",
     BuiltinOperator.MUL: "MulOptions",
+    BuiltinOperator.SUB: "SubOptions",
     BuiltinOperator.CAST: "CastOptions",
     BuiltinOperator.CONCATENATION: "ConcatenationOptions",
     BuiltinOperator.CONV_2D: "Conv2DOptions",
@@ -92,8 +93,10 @@ FILE_IDENTIFIER = b"TFL3"
 DATA_ALIGNMENT = 16
 
 
-def write(path, *graphs):
-    path.write_bytes(Writer().model(graphs))
+def write(path, *graphs, description="zerobind test model", metadata=None, signatures=()):
+    """`metadata` is name -> bytes. A signature is (key, number of its graph, inputs, outputs); the latter two
+    are name -> tensor and are written in their order."""
+    path.write_bytes(Writer().model(graphs, description, metadata or {}, signatures))
 
 
 class Writer:
@@ -103,17 +106,32 @@ class Writer:
         self.buffers = [None]
         self.codes = []
 
-    def model(self, graphs):
+    def model(self, graphs, description, metadata, signatures):
         subgraphs = [self.subgraph(graph) for graph in graphs]
         codes = [self.table("OperatorCode", DeprecatedBuiltinCode=min(code, 127), BuiltinCode=code,
                             Version=version) for code, version in self.codes]
+        fields = {}
+        if metadata:
+            entries = [self.table("Metadata", Name=self.builder.CreateString(name), Buffer=self.buffer_index(data))
+                       for name, data in metadata.items()]
+            fields["Metadata"] = self.offsets(entries)
+        if signatures:
+            fields["SignatureDefs"] = self.offsets([self.signature(*signature) for signature in signatures])
         buffers = [self.buffer(data) for data in self.buffers]
         model = self.table(
             "Model", Version=SCHEMA_VERSION, OperatorCodes=self.offsets(codes),
-            Subgraphs=self.offsets(subgraphs), Description=self.builder.CreateString("zerobind test model"),
-            Buffers=self.offsets(buffers))
+            Subgraphs=self.offsets(subgraphs), Description=self.builder.CreateString(description),
+            Buffers=self.offsets(buffers), **fields)
         self.builder.Finish(model, FILE_IDENTIFIER)
         return bytes(self.builder.Output())
+
+    def signature(self, key, graph, inputs, outputs):
+        return self.table("SignatureDef", Inputs=self.name_map(inputs), Outputs=self.name_map(outputs),
+                          SignatureKey=self.builder.CreateString(key), SubgraphIndex=graph)
+
+    def name_map(self, tensors):
+        return self.offsets([self.table("TensorMap", Name=self.builder.CreateString(name), TensorIndex=tensor)
+                             for name, tensor in tensors.items()])
 
     def subgraph(self, graph):
         tensors = [self.tensor(tensor) for tensor in graph.tensors]

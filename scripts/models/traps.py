@@ -33,7 +33,16 @@ def report(library, folder):
         for configuration, xnnpack in CONFIGURATIONS.items():
             outcome = validate.in_child(run_at_page_end, library, folder / f"{model}.tflite", xnnpack)
             lines.append(f"  tflite, {configuration}: {model}, inputs ending at an unreadable page: {outcome}")
+    outcome = validate.in_child(count_names, library, folder / "signature_subset.tflite")
+    lines.append(f"  tflite: signature_subset: {outcome}")
     return "\n".join(lines) + "\n"
+
+
+def count_names(library, path):
+    """Asking for the name beyond the last reads behind the end of the engine's list."""
+    interpreter = tflite_engine.Interpreter(library, path, False)
+    signature = interpreter.signatures()["part"]
+    return f"the engine counts {signature.count('Output')} outputs of a signature that has 1"
 
 
 def run_at_shape(library, path, xnnpack, shape, invoke):

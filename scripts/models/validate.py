@@ -51,6 +51,11 @@ class WrongResult(Exception):
     """The engine ran and computed something else: the generated model is wrong."""
 
 
+def require(what, got, wanted):
+    if got != wanted:
+        raise WrongResult(f"{what}: {got}, not {wanted}")
+
+
 def first_line(error):
     return str(error).strip().splitlines()[0]
 
@@ -63,6 +68,8 @@ def run_onnx(path, model):
     names = [slot.name for slot in session.get_inputs()]
     for position, inputs in enumerate(model.trials):
         compare(model, position, session.run(None, dict(zip(names, inputs))))
+    if model.onnx_check is not None:
+        model.onnx_check(path, session)
     return "runs" if model.trials else "opens"
 
 
@@ -71,6 +78,8 @@ def run_tflite(library, path, model, xnnpack):
     interpreter = tflite_engine.Interpreter(library, path, xnnpack)
     for position, inputs in enumerate(model.trials):
         compare(model, position, interpreter.run(inputs))
+    if model.tflite_check is not None:
+        model.tflite_check(path, interpreter)
     interpreter.close()
     return "runs" if model.trials else "opens"
 
