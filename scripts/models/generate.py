@@ -6,6 +6,7 @@ import sys
 import onnx
 
 import descriptions
+import element_types
 import elementwise
 import index
 import oddities
@@ -27,7 +28,7 @@ def main(deps):
 
 def fill(folder, library, packages):
     entries = [index.HEADER]
-    for group in (elementwise, shapes, open_sizes, quantization, descriptions, oddities):
+    for group in (elementwise, element_types, shapes, open_sizes, quantization, descriptions, oddities):
         for model in group.models():
             entries.append(generated_entry(folder, library, model))
     real.copy(packages, folder)

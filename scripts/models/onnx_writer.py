@@ -24,7 +24,7 @@ def node(operator, inputs, outputs, **attributes):
     return helper.make_node(operator, inputs.split(), outputs.split(), **attributes)
 
 
-def model(inputs, outputs, nodes, constants=()):
+def model(inputs, outputs, nodes, constants=(), opset=OPSET, ir_version=IR_VERSION):
     graph = helper.make_graph(list(nodes), "main", list(inputs), list(outputs), list(constants))
-    return helper.make_model(graph, producer_name="zerobind", ir_version=IR_VERSION,
-                             opset_imports=[helper.make_opsetid("", OPSET)])
+    return helper.make_model(graph, producer_name="zerobind", ir_version=ir_version,
+                             opset_imports=[helper.make_opsetid("", opset)])

@@ -5,10 +5,14 @@ import ctypes
 import os
 import sys
 
+import ml_dtypes
 import numpy as np
 
+from raw import from_bytes, to_bytes
+
 DTYPES = {1: np.float32, 2: np.int32, 3: np.uint8, 4: np.int64, 6: np.bool_, 7: np.int16, 9: np.int8,
-          10: np.float16, 11: np.float64}
+          8: np.complex64, 10: np.float16, 11: np.float64, 12: np.complex128, 13: np.uint64, 16: np.uint32,
+          17: np.uint16, 18: ml_dtypes.int4, 19: ml_dtypes.bfloat16}
 SKIP_ALIGNMENT_CHECK = 1
 REPORTER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 
@@ -113,7 +117,7 @@ class Interpreter:
         return [self.read(self.output_tensor(index)) for index in range(self.output_count())]
 
     def write(self, tensor, values):
-        bytes_ = np.ascontiguousarray(values).tobytes()
+        bytes_ = to_bytes(values)
         size = self.call("TensorByteSize", tensor)
         if size != len(bytes_):
             raise TfliteError(f"a tensor takes {size} bytes, not {len(bytes_)}")
@@ -137,7 +141,7 @@ class Interpreter:
     def read(self, tensor):
         size = self.call("TensorByteSize", tensor)
         data = ctypes.string_at(self.call("TensorData", tensor), size) if size > 0 else b""
-        return np.frombuffer(data, dtype(self.library, tensor)).reshape(shape(self.library, tensor))
+        return from_bytes(data, dtype(self.library, tensor), shape(self.library, tensor))
 
     # Looked up each time: a tensor's address changes when tensors are allocated.
     def input_tensor(self, index):

@@ -6,6 +6,7 @@ A model is one or more `Graph`s; `write` turns them into a flatbuffer. Only what
 import importlib
 
 import flatbuffers
+import ml_dtypes
 import numpy as np
 from tflite.BuiltinOperator import BuiltinOperator
 from tflite.BuiltinOptions import BuiltinOptions
@@ -21,6 +22,13 @@ TENSOR_TYPES = {
     np.dtype(np.int32): TensorType.INT32,
     np.dtype(np.int64): TensorType.INT64,
     np.dtype(np.bool_): TensorType.BOOL,
+    np.dtype(np.uint16): TensorType.UINT16,
+    np.dtype(np.uint32): TensorType.UINT32,
+    np.dtype(np.uint64): TensorType.UINT64,
+    np.dtype(np.complex64): TensorType.COMPLEX64,
+    np.dtype(np.complex128): TensorType.COMPLEX128,
+    np.dtype(ml_dtypes.int4): TensorType.INT4,
+    np.dtype(ml_dtypes.bfloat16): TensorType.BFLOAT16,
     "resource": TensorType.RESOURCE,
 }
 
@@ -80,6 +88,7 @@ OPTION_TABLES = {
     BuiltinOperator.READ_VARIABLE: "ReadVariableOptions",
     BuiltinOperator.ASSIGN_VARIABLE: "AssignVariableOptions",
     BuiltinOperator.CALL_ONCE: "CallOnceOptions",
+    BuiltinOperator.RESHAPE: "ReshapeOptions",
     BuiltinOperator.SLICE: "SliceOptions",
     BuiltinOperator.GATHER: "GatherOptions",
     BuiltinOperator.NON_MAX_SUPPRESSION_V4: "NonMaxSuppressionV4Options",

@@ -3,12 +3,18 @@
 A run is made in a child process, since the TFLite engine may crash where it should refuse.
 """
 
+import ctypes
 import multiprocessing
 
 import numpy as np
+import onnx
 import onnxruntime
 
 import tflite_engine
+from raw import from_bytes, size_of, to_bytes
+
+# what the Python package of ONNX Runtime takes as they are: numpy's own, but for those that it has no tensor of
+PYTHON_DTYPES = {np.dtype(kind) for kind in "?bBhHiIlLefdO"}
 
 
 def onnx_outcome(path, model):
@@ -65,12 +71,34 @@ def run_onnx(path, model):
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    names = [slot.name for slot in session.get_inputs()]
     for position, inputs in enumerate(model.trials):
-        compare(model, position, session.run(None, dict(zip(names, inputs))))
+        compare(model, position, run_session(session, inputs))
     if model.onnx_check is not None:
         model.onnx_check(path, session)
     return "runs" if model.trials else "opens"
+
+
+def run_session(session, inputs):
+    names = [slot.name for slot in session.get_inputs()]
+    if all(np.dtype(values.dtype) in PYTHON_DTYPES for values in inputs):
+        return session.run(None, dict(zip(names, inputs)))
+    outputs = session.run_with_ort_values(None, {name: lend(values) for name, values in zip(names, inputs)})
+    return [copy_out(output) for output in outputs]
+
+
+def lend(values):
+    """A tensor of the engine's, of a type that its Python package does not know in numpy."""
+    kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(values.dtype))
+    tensor = onnxruntime.OrtValue.ortvalue_from_shape_and_type(values.shape, kind, "cpu")
+    content = to_bytes(values)
+    ctypes.memmove(tensor.data_ptr(), content, len(content))
+    return tensor
+
+
+def copy_out(tensor):
+    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.element_type()))
+    shape = tuple(tensor.shape())
+    return from_bytes(ctypes.string_at(tensor.data_ptr(), size_of(dtype, shape)), dtype, shape)
 
 
 def run_tflite(library, path, model, xnnpack):
