@@ -14,6 +14,7 @@ import open_sizes
 import quantization
 import real
 import shapes
+import strings
 import tflite_engine
 import traps
 import validate
@@ -28,7 +29,7 @@ def main(deps):
 
 def fill(folder, library, packages):
     entries = [index.HEADER]
-    for group in (elementwise, element_types, shapes, open_sizes, quantization, descriptions, oddities):
+    for group in (elementwise, element_types, shapes, open_sizes, quantization, descriptions, strings, oddities):
         for model in group.models():
             entries.append(generated_entry(folder, library, model))
     real.copy(packages, folder)

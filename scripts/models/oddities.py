@@ -1,4 +1,4 @@
-"""Models that are legal and awkward: outputs that no host memory helps with, state, strings, side files."""
+"""Models that are legal and awkward: outputs that no host memory helps with, state, side files."""
 
 import numpy as np
 from onnx import external_data_helper
@@ -17,7 +17,6 @@ def models():
     yield accumulator()
     yield recurrent()
     yield external()
-    yield strings()
 
 
 def passthrough():
@@ -150,11 +149,3 @@ def external():
     return Model("external", "y[i] = x[i] + i, the weights lie in external.data next to the model",
                  onnx=onnx_model, without="TFLite has no such thing",
                  trials=[[numbers([1024])]], expected=lambda x: [x + weights])
-
-
-def strings():
-    def onnx_model():
-        return ox.model([ox.value("x", str, [3])], [ox.value("y", str, [3])], [ox.node("Identity", "x", "y")])
-
-    return Model("strings", "y = x, strings", onnx=onnx_model, without="not needed",
-                 trials=[[np.array(["zero", "copy", ""], dtype=object)]], expected=lambda x: [x])

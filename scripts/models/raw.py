@@ -12,6 +12,8 @@ def size_of(dtype, shape):
 
 
 def to_bytes(array):
+    if array.dtype == np.object_:
+        return strings_to_bytes(array.ravel())
     if array.dtype not in FOUR_BITS:
         return np.ascontiguousarray(array).tobytes()
     nibbles = array.astype(np.int8).ravel().view(np.uint8) & 15
@@ -20,6 +22,8 @@ def to_bytes(array):
 
 
 def from_bytes(data, dtype, shape):
+    if dtype == np.object_:
+        return np.array(strings_from_bytes(data), np.object_).reshape(shape)
     if np.dtype(dtype) not in FOUR_BITS:
         return np.frombuffer(data, dtype).reshape(shape)
     packed = np.frombuffer(data, np.uint8)
@@ -27,3 +31,17 @@ def from_bytes(data, dtype, shape):
     if dtype == ml_dtypes.int4:
         nibbles = (nibbles ^ 8) - 8
     return nibbles.astype(dtype).reshape(shape)
+
+
+def strings_to_bytes(strings):
+    """TFLite's form: the count, where each begins, where the last ends, then all of them without zeros."""
+    encoded = [string.encode() for string in strings]
+    begin = 4 * (len(encoded) + 2)
+    places = begin + np.cumsum([0] + [len(string) for string in encoded])
+    return np.array([len(encoded), *places], "<i4").tobytes() + b"".join(encoded)
+
+
+def strings_from_bytes(data):
+    count = int.from_bytes(data[:4], "little")
+    places = np.frombuffer(data, "<i4", count + 1, offset=4)
+    return [data[begin:end].decode() for begin, end in zip(places, places[1:])]

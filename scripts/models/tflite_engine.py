@@ -11,7 +11,7 @@ import numpy as np
 from raw import from_bytes, to_bytes
 
 DTYPES = {1: np.float32, 2: np.int32, 3: np.uint8, 4: np.int64, 6: np.bool_, 7: np.int16, 9: np.int8,
-          8: np.complex64, 10: np.float16, 11: np.float64, 12: np.complex128, 13: np.uint64, 16: np.uint32,
+          5: np.object_, 8: np.complex64, 10: np.float16, 11: np.float64, 12: np.complex128, 13: np.uint64, 16: np.uint32,
           17: np.uint16, 18: ml_dtypes.int4, 19: ml_dtypes.bfloat16}
 SKIP_ALIGNMENT_CHECK = 1
 REPORTER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
@@ -118,6 +118,9 @@ class Interpreter:
 
     def write(self, tensor, values):
         bytes_ = to_bytes(values)
+        if values.dtype == np.object_:
+            # strings have no size that a shape gives
+            self.call("TensorRealloc", ctypes.c_size_t(len(bytes_)), tensor)
         size = self.call("TensorByteSize", tensor)
         if size != len(bytes_):
             raise TfliteError(f"a tensor takes {size} bytes, not {len(bytes_)}")

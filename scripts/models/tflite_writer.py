@@ -12,6 +12,8 @@ from tflite.BuiltinOperator import BuiltinOperator
 from tflite.BuiltinOptions import BuiltinOptions
 from tflite.TensorType import TensorType
 
+from raw import to_bytes
+
 TENSOR_TYPES = {
     np.dtype(np.float32): TensorType.FLOAT32,
     np.dtype(np.float64): TensorType.FLOAT64,
@@ -27,6 +29,7 @@ TENSOR_TYPES = {
     np.dtype(np.uint64): TensorType.UINT64,
     np.dtype(np.complex64): TensorType.COMPLEX64,
     np.dtype(np.complex128): TensorType.COMPLEX128,
+    np.dtype(np.object_): TensorType.STRING,
     np.dtype(ml_dtypes.int4): TensorType.INT4,
     np.dtype(ml_dtypes.bfloat16): TensorType.BFLOAT16,
     "resource": TensorType.RESOURCE,
@@ -53,7 +56,7 @@ class Graph:
     def constant(self, name, values):
         # not ascontiguousarray, which turns rank 0 into rank 1
         values = np.asarray(values)
-        return self.tensor(name, values.shape, values.dtype, data=values.tobytes())
+        return self.tensor(name, values.shape, values.dtype, data=to_bytes(values))
 
     def input(self, *args, **kwargs):
         index = self.tensor(*args, **kwargs)
@@ -90,6 +93,7 @@ OPTION_TABLES = {
     BuiltinOperator.CALL_ONCE: "CallOnceOptions",
     BuiltinOperator.RESHAPE: "ReshapeOptions",
     BuiltinOperator.SLICE: "SliceOptions",
+    BuiltinOperator.EQUAL: "EqualOptions",
     BuiltinOperator.GATHER: "GatherOptions",
     BuiltinOperator.NON_MAX_SUPPRESSION_V4: "NonMaxSuppressionV4Options",
     BuiltinOperator.WHERE: "WhereOptions",
