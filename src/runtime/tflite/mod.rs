@@ -6,6 +6,8 @@
 mod cancel;
 mod context;
 mod dry_run;
+mod file;
+mod flatbuffer;
 mod hold;
 mod interpreter;
 mod load;

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 use super::context::Context;
+use super::file;
 use super::interpreter::{Interpreter, ParsedModel};
 use super::settings::Settings;
 use super::symbols::Symbols;
@@ -34,7 +35,7 @@ pub struct Model {
 
 impl Model {
     pub fn open(symbols: &'static Symbols, source: Arc<ModelSource>) -> Result<Model> {
-        let parsed = Arc::new(ParsedModel::parse(symbols, source)?);
+        let parsed = Arc::new(ParsedModel::parse(symbols, source.clone())?);
         // only an interpreter knows the slots; it plans nothing, since some models cannot be planned as they are declared
         let interpreter = Interpreter::create(symbols, parsed.clone(), Settings::plain())?;
         if let Some(complaint) = interpreter.complaint() {
@@ -48,8 +49,10 @@ impl Model {
             output.flags.pass_through = twin.is_some_and(|slot| slot.side == Side::Input);
             output.flags.duplicate = twin.is_some_and(|slot| slot.side == Side::Output);
         }
+        let metadata = file::metadata(source.bytes());
+        let signatures = file::signatures(source.bytes(), &input_tensors, &output_tensors);
         let declared = Declared { parsed, inputs, outputs, input_tensors, output_tensors };
-        Ok(Model { symbols, declared: Arc::new(declared), metadata: Vec::new(), signatures: Vec::new() })
+        Ok(Model { symbols, declared: Arc::new(declared), metadata, signatures })
     }
 }
 

@@ -1,5 +1,8 @@
 //! What cannot be reached, or not be seen, from C. Needs the engine and the test models: `make test` sets them up.
 
+mod file;
+pub(super) mod writer;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
