@@ -166,10 +166,12 @@ impl EngineContext for Context {
     }
 
     /// No call of the engine resets all state, so there is a new interpreter. The old one is let go without being run, so
-    /// that what is attached to it is not touched.
+    /// that what is attached to it is not touched. Whether a model has state cannot be told for sure (other graphs in it, and
+    /// operators that draw random numbers, keep some too), so each is treated as if it had.
     fn reset(&mut self, inputs: &[Dims]) -> Result<Option<Plan>> {
         let mut fresh = Context::create(self.symbols, self.declared.clone(), self.settings)?;
-        let plan = fresh.plan_shapes(inputs)?;
+        let is_tried = self.plan.as_ref().is_some_and(|(shapes, _)| shapes == inputs);
+        let plan = if is_tried { fresh.plan_tried(inputs, None)? } else { fresh.plan_shapes(inputs)? };
         // whoever holds the switch reaches the new interpreter
         if let Some(switch) = &self.switch {
             switch.connect(fresh.interpreter.as_ptr());

@@ -21,6 +21,11 @@ impl Context {
             return Ok(plan.clone());
         }
         let rehearsed = self.rehearse(shapes)?;
+        self.plan_tried(shapes, rehearsed)
+    }
+
+    /// Plans shapes that were tried out, or need not be.
+    pub(super) fn plan_tried(&mut self, shapes: &[Dims], rehearsed: Option<OutputShapes>) -> Result<Plan> {
         self.take_memory_away()?;
         match self.try_plan(shapes, rehearsed) {
             Ok(plan) => {

@@ -1,6 +1,8 @@
 //! What cannot be reached, or not be seen, from C. Needs the engine and the test models: `make test` sets them up.
 
 mod file;
+#[cfg(unix)]
+mod state;
 pub(super) mod writer;
 
 use std::path::{Path, PathBuf};
@@ -8,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::symbols::Symbols;
 use super::{load, model};
-use crate::base::{Dims, Slot, Status};
+use crate::base::{Dims, Result, Slot, Status};
 use crate::memory::{Buffer, HostRange};
 use crate::runtime::{EngineContext, EngineModel, EngineOptions, ModelSource, Plan, Rebind, Stay};
 
@@ -27,15 +29,18 @@ fn symbols() -> &'static Symbols {
 fn open_with(symbols: &'static Symbols, name: &str) -> model::Model {
     let path = variable("ZB_TEST_MODELS").join(name);
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let bytes = Buffer::copy_of(&bytes, 64).unwrap();
-    struct Bytes(Buffer);
-    impl AsRef<[u8]> for Bytes {
+    open_bytes(symbols, &bytes).expect(name)
+}
+
+fn open_bytes(symbols: &'static Symbols, bytes: &[u8]) -> Result<model::Model> {
+    struct Aligned(Buffer);
+    impl AsRef<[u8]> for Aligned {
         fn as_ref(&self) -> &[u8] {
             self.0.as_slice()
         }
     }
-    let source = ModelSource { bytes: Box::new(Bytes(bytes)), path: None };
-    model::Model::open(symbols, Arc::new(source)).expect(name)
+    let bytes = Aligned(Buffer::copy_of(bytes, 64).unwrap());
+    model::Model::open(symbols, Arc::new(ModelSource { bytes: Box::new(bytes), path: None }))
 }
 
 fn open(name: &str) -> model::Model {
@@ -69,10 +74,31 @@ impl Floats {
     }
 }
 
-fn attach(context: &mut dyn EngineContext, plan: &Plan, slot: Slot, memory: &Floats) {
+/// Memory that can be attached.
+trait Memory {
+    fn memory(&self) -> HostRange;
+}
+
+impl Memory for Floats {
+    fn memory(&self) -> HostRange {
+        self.range()
+    }
+}
+
+impl Memory for Buffer {
+    fn memory(&self) -> HostRange {
+        self.range()
+    }
+}
+
+fn bytes(values: &[u8]) -> Buffer {
+    Buffer::copy_of(values, 64).unwrap()
+}
+
+fn attach(context: &mut dyn EngineContext, plan: &Plan, slot: Slot, memory: &impl Memory) {
     let side = if slot == Slot::input(slot.index) { &plan.inputs } else { &plan.outputs };
-    context.attach(slot, memory.range(), &side[slot.index].desc, Stay::Sticky).unwrap();
-    assert_eq!(context.engine_address(slot), memory.range().data().cast_const());
+    context.attach(slot, memory.memory(), &side[slot.index].desc, Stay::Sticky).unwrap();
+    assert_eq!(context.engine_address(slot), memory.memory().data().cast_const());
 }
 
 fn viewed(context: &mut dyn EngineContext, output: usize) -> Vec<f32> {
