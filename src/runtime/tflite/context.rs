@@ -11,7 +11,7 @@ use super::place::{Held, Place};
 use super::sentinel::Sentinel;
 use super::settings::Settings;
 use super::symbols::{CustomAllocation, Symbols};
-use crate::base::{Desc, Dims, Dtype, Result, Side, Slot, fail};
+use crate::base::{Desc, Dims, Dtype, Result, Side, Slot, SlotInfo, fail};
 use crate::memory::{Access, HostRange};
 use crate::runtime::{Alignment, Canceller, EngineContext, Facts, OutputView, Plan, Rebind, Stay};
 
@@ -46,13 +46,14 @@ impl Context {
         if let Some(switch) = &switch {
             switch.connect(interpreter.as_ptr());
         }
-        let places = |tensors: &[i32], slot: fn(usize) -> Slot| {
-            tensors.iter().enumerate().map(|(position, tensor)| Place::new(slot(position), *tensor)).collect()
+        let places = |tensors: &[i32], infos: &[SlotInfo], slot: fn(usize) -> Slot| {
+            let slots = tensors.iter().zip(infos).enumerate();
+            slots.map(|(position, (tensor, info))| Place::new(slot(position), *tensor, info.desc.dtype)).collect()
         };
         Ok(Context {
             symbols,
-            inputs: places(&declared.input_tensors, Slot::input),
-            outputs: places(&declared.output_tensors, Slot::output),
+            inputs: places(&declared.input_tensors, &declared.inputs, Slot::input),
+            outputs: places(&declared.output_tensors, &declared.outputs, Slot::output),
             declared,
             settings,
             switch,
@@ -76,6 +77,14 @@ impl Context {
     fn tighten(&mut self) -> Result<()> {
         if self.plan.is_none() {
             return fail!(Runtime, "there is no plan: the last attempt to plan failed, or there was none");
+        }
+        if let Some(place) = self.inputs.iter().find(|place| place.is_text) {
+            // it has no value, and kernels do not look whether it has one
+            return fail!(
+                Unsupported,
+                "{} holds strings, which cannot be given in this version: the model cannot run",
+                self.title(place.slot)
+            );
         }
         if let Some(place) = self.inputs.iter().find(|place| place.is_loose()) {
             return fail!(Unbound, "{} has no memory: bind or lend some", self.title(place.slot));

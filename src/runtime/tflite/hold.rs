@@ -63,6 +63,10 @@ impl Context {
         if self.plan.is_none() {
             return Some(Error::new(Status::Runtime, format!("{}: memory before there is a plan", self.title(slot))));
         }
+        if place.is_text {
+            let text = format!("{}: strings are not supported in this version", self.title(slot));
+            return Some(Error::new(Status::Unsupported, text));
+        }
         if !place.bindable {
             let text = format!("{}: no memory can take the place of the engine's", self.title(slot));
             return Some(Error::new(Status::CopyRequired, text));

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use crate::base::{Side, Slot};
+use crate::base::{Dtype, Side, Slot};
 use crate::memory::Buffer;
 
 /// Whose memory the engine holds for a slot.
@@ -23,6 +23,8 @@ pub struct Place {
     pub slot: Slot,
     /// The engine's number, checked when the model was opened.
     pub tensor: c_int,
+    /// Whether its elements are strings, which can neither be given nor seen.
+    pub is_text: bool,
     /// Bytes of the tensor in the plan in force.
     pub bytes: usize,
     /// Whether memory can be given to it: neither a twin of another slot nor fixed.
@@ -35,8 +37,9 @@ pub struct Place {
 }
 
 impl Place {
-    pub fn new(slot: Slot, tensor: c_int) -> Place {
-        Place { slot, tensor, bytes: 0, bindable: false, is_settled: false, held: Held::Engine, scratch: None }
+    pub fn new(slot: Slot, tensor: c_int, dtype: Dtype) -> Place {
+        let is_text = dtype == Dtype::String;
+        Place { slot, tensor, is_text, bytes: 0, bindable: false, is_settled: false, held: Held::Engine, scratch: None }
     }
 
     /// Whether a run has to look at this slot before it can start.
@@ -45,7 +48,8 @@ impl Place {
             Side::Input => self.held == Held::Host,
             Side::Output => self.held != Held::Nothing,
         };
-        self.bindable && !has_memory
+        // strings as an input are refused by the look
+        (self.bindable && !has_memory) || (self.is_text && self.slot.side == Side::Input)
     }
 }
 
@@ -55,7 +59,7 @@ mod tests {
 
     #[test]
     fn inputs_need_the_host_and_outputs_need_anyone() {
-        let loose = |slot, bindable, held| Place { bindable, held, ..Place::new(slot, 0) }.is_loose();
+        let loose = |slot, bindable, held| Place { bindable, held, ..Place::new(slot, 0, Dtype::F32) }.is_loose();
         for held in [Held::Engine, Held::Nothing, Held::Scratch] {
             assert!(loose(Slot::input(0), true, held));
         }
@@ -65,5 +69,7 @@ mod tests {
         for held in [Held::Engine, Held::Scratch, Held::Host] {
             assert!(!loose(Slot::output(0), true, held));
         }
+        assert!(Place::new(Slot::input(0), 0, Dtype::String).is_loose());
+        assert!(!Place::new(Slot::output(0), 0, Dtype::String).is_loose());
     }
 }

@@ -3,7 +3,9 @@
 mod file;
 #[cfg(unix)]
 mod state;
+mod types;
 pub(super) mod writer;
+mod written;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
