@@ -12,13 +12,13 @@ use super::sentinel::Sentinel;
 use super::settings::Settings;
 use super::symbols::Symbols;
 use super::tensor::{Allocation, Tensor};
-use crate::base::{Dims, Result, Slot, Status, fail};
+use crate::base::{Dims, Result, Slot, SlotInfo, Status, fail};
 
 /// The shapes of the outputs; `None` for one that only the run will tell.
 pub type OutputShapes = Vec<Option<Dims>>;
 
 /// Plans the shapes with plain kernels. `None` when plain kernels cannot run this model at all, because only XNNPACK has
-/// one of its operators. Where `strict`, no tensor inside the model may become empty, since a delegate may not bear it.
+/// one of its operators. Where `strict`, a shape that is too small for the model is refused, since a delegate may not bear it.
 pub fn rehearse(
     symbols: &'static Symbols,
     declared: &Arc<Declared>,
@@ -26,6 +26,29 @@ pub fn rehearse(
     sentinel: Sentinel,
     strict: bool,
 ) -> Result<Option<OutputShapes>> {
+    let Some(stage) = plan_plainly(symbols, declared, shapes, sentinel)? else { return Ok(None) };
+    if strict && !shapes.iter().any(is_empty) {
+        refuse_empty_tensors(&stage, declared, shapes)?;
+    }
+    if strict && shapes.iter().any(is_empty) {
+        // tensors without elements are right here, so those that are too small are looked for without such inputs; shapes
+        // that cannot be planned then tell nothing
+        let filled: Vec<Dims> = shapes.iter().zip(&declared.inputs).map(|(dims, input)| fill(dims, input)).collect();
+        if !filled.iter().any(is_empty)
+            && let Ok(Some(stage)) = plan_plainly(symbols, declared, &filled, sentinel)
+        {
+            refuse_empty_tensors(&stage, declared, shapes)?;
+        }
+    }
+    Ok(Some(output_shapes(&stage, declared)))
+}
+
+fn plan_plainly(
+    symbols: &'static Symbols,
+    declared: &Arc<Declared>,
+    shapes: &[Dims],
+    sentinel: Sentinel,
+) -> Result<Option<Interpreter>> {
     let mut stage = Interpreter::create(symbols, declared.parsed.clone(), Settings::plain())?;
     apply_shapes(&mut stage, declared, shapes)?;
     spare_inputs(&mut stage, declared, sentinel)?;
@@ -34,10 +57,19 @@ pub fn rehearse(
         other => other.map_err(|error| error.at(given(declared, shapes)))?,
     }
     refuse_lost_arena(&stage)?;
-    if strict && !shapes.iter().any(is_empty) {
-        refuse_empty_tensors(&stage, declared, shapes)?;
+    Ok(Some(stage))
+}
+
+/// The shape with some elements wherever the host chose none.
+fn fill(dims: &Dims, input: &SlotInfo) -> Dims {
+    const SOME: i64 = 16;
+    let mut filled = *dims;
+    for (dim, declared) in filled.as_mut_slice().iter_mut().zip(input.desc.dims.as_slice()) {
+        if *dim == 0 && *declared < 0 {
+            *dim = SOME;
+        }
     }
-    Ok(Some(output_shapes(&stage, declared)))
+    filled
 }
 
 /// Gives each input its shape, where it does not have it already: a resize to the same shape is not free.
@@ -103,6 +135,22 @@ fn refuse_empty_tensors(stage: &Interpreter, declared: &Declared, shapes: &[Dims
         }
     }
     Ok(())
+}
+
+/// Refuses a plan with dimensions below 0. XNNPACK leaves them to chance for a convolution over a batch of nothing, and
+/// reports success.
+pub fn refuse_senseless_shapes(interpreter: &Interpreter) -> Result<()> {
+    let mut tensors = (0..).map_while(|index| interpreter.tensor(index));
+    let is_senseless = |tensor: &Tensor| is_bindable(*tensor) && tensor.dims().is_ok_and(|dims| !dims.is_known());
+    match tensors.find(is_senseless) {
+        Some(tensor) => fail!(
+            ShapeMismatch,
+            "XNNPACK computes the shape {} for the tensor \"{}\", which makes no sense",
+            tensor.dims()?,
+            tensor.name()
+        ),
+        None => Ok(()),
+    }
 }
 
 /// Below this, memory that cannot be had would end the process elsewhere already.

@@ -8,7 +8,7 @@ use super::interpreter::address_of;
 use super::model::{input_twin, output_twin};
 use super::place::{Held, Place};
 use super::tensor::{Allocation, Tensor};
-use crate::base::{Desc, Dims, Dtype, Result, Side, Slot, SlotFlags, SlotInfo, fail, log};
+use crate::base::{Desc, Dims, Dtype, Error, Result, Side, Slot, SlotFlags, SlotInfo, fail, log};
 use crate::runtime::{Plan, PlannedSlot, Rebind};
 
 impl Context {
@@ -68,10 +68,8 @@ impl Context {
     fn try_plan(&mut self, shapes: &[Dims], rehearsed: Option<OutputShapes>) -> Result<Plan> {
         apply_shapes(&mut self.interpreter, &self.declared, shapes)?;
         spare_inputs(&mut self.interpreter, &self.declared, self.sentinel)?;
-        self.interpreter.allocate().map_err(|error| error.at(dry_run::given(&self.declared, shapes)))?;
-        if !self.interpreter.has_delegate() {
-            dry_run::refuse_lost_arena(&self.interpreter)?;
-        }
+        let planned = self.interpreter.allocate().and_then(|()| self.refuse_senseless_plan());
+        planned.map_err(|error| self.explain(error, shapes, rehearsed.is_some()))?;
         if self.plan.is_none() {
             self.rebind = self.try_rebinding()?;
         }
@@ -82,6 +80,22 @@ impl Context {
             self.compare(&plan, &rehearsed)?;
         }
         Ok(plan)
+    }
+
+    /// Refuses what the engine takes for a plan although it is none.
+    fn refuse_senseless_plan(&self) -> Result<()> {
+        match self.interpreter.has_delegate() {
+            true => dry_run::refuse_senseless_shapes(&self.interpreter),
+            false => dry_run::refuse_lost_arena(&self.interpreter),
+        }
+    }
+
+    fn explain(&self, error: Error, shapes: &[Dims], is_rehearsed: bool) -> Error {
+        let mut error = error.at(dry_run::given(&self.declared, shapes));
+        if is_rehearsed && self.interpreter.has_delegate() {
+            error.text += "; it works without XNNPACK, which the option tflite.xnnpack = \"false\" turns off";
+        }
+        error
     }
 
     /// The header asks for a new plan after a change of memory; the engine does without. That is seen here once for each

@@ -1,5 +1,6 @@
 //! What cannot be reached, or not be seen, from C. Needs the engine and the test models: `make test` sets them up.
 
+mod empty;
 mod file;
 #[cfg(unix)]
 mod state;
