@@ -1,37 +1,16 @@
 /* Tensors without an element, which need no memory, and scalars, which have one. */
 #include "harness.h"
 
+#include "after_run.h"
+
 #include <sys/mman.h>
 
 /* --- what is seen after a run --- */
 
-static void check_desc(zb_context *context, zb_slot slot, zb_tensor_desc expected)
-{
-    zb_tensor_desc desc;
-    size_t size = 1, expected_size = 0;
-    REQUIRE_OK(zb_tensor_desc_size(&expected, &expected_size));
-    REQUIRE_OK(zb_context_get_slot_desc(context, slot, &desc, &size));
-    CHECK(zt_same_desc(&desc, &expected));
-    CHECK_EQ(size, expected_size);
-}
-
-static const void *view_of(zb_context *context, zb_slot slot, zb_tensor_desc expected)
-{
-    const void *data = NULL;
-    size_t size = 1, expected_size = 0;
-    zb_tensor_desc desc;
-    REQUIRE_OK(zb_tensor_desc_size(&expected, &expected_size));
-    REQUIRE_OK(zb_context_output_view(context, slot, &data, &size, &desc));
-    CHECK(zt_same_desc(&desc, &expected));
-    CHECK_EQ(size, expected_size);
-    return data;
-}
-
 /* Of memory without a byte, the engine may have been told nothing; no other address is true. */
 static void check_direct(zb_context *context, zb_slot slot, const void *address, size_t size)
 {
-    zb_binding_report report = ZB_BINDING_REPORT_INIT;
-    REQUIRE_OK(zb_context_get_binding_report(context, slot, &report));
+    zb_binding_report report = zt_report(context, slot);
     CHECK_EQ(report.path, ZB_PATH_DIRECT);
     CHECK_EQ(report.bytes_copied, 0);
     CHECK(report.reason == NULL);
@@ -43,8 +22,7 @@ static void check_direct(zb_context *context, zb_slot slot, const void *address,
 
 static void check_nothing_was_copied(zb_context *context)
 {
-    zb_context_stats stats = ZB_CONTEXT_STATS_INIT;
-    REQUIRE_OK(zb_context_get_stats(context, &stats));
+    zb_context_stats stats = zt_stats(context);
     CHECK_EQ(stats.bytes_copied, 0);
     CHECK_EQ(stats.allocations, 0);
 }
@@ -114,7 +92,6 @@ static void bind_nothing(zb_context *context, zb_slot slot, zb_tensor_desc desc,
 
 static void check_lent(zb_context *context, zb_tensor_desc desc, void *in, void *out)
 {
-    const void *view = NULL;
     zb_tensor_desc open = desc;
     zb_loan loans[2] = {zb_loan_input(ZB_INPUT(0), in, 0, 0, &desc), zb_loan_output(ZB_OUTPUT(0), out, 0, NULL)};
     const zb_tensor_desc *descs[3] = {NULL, &desc, &open};
@@ -126,25 +103,25 @@ static void check_lent(zb_context *context, zb_tensor_desc desc, void *in, void 
         REQUIRE_OK(zb_infer_with(context, loans, 2, NULL));
         check_direct(context, ZB_INPUT(0), in, 0);
         check_direct(context, ZB_OUTPUT(0), out, 0);
-        check_desc(context, ZB_OUTPUT(0), desc);
-        CHECK_STATUS(zb_context_output_view(context, ZB_OUTPUT(0), &view, NULL, NULL), ZB_ERROR_UNBOUND);
+        CHECK_DESC(context, ZB_OUTPUT(0), desc);
+        CHECK_NO_VIEW(context, ZB_OUTPUT(0));
     }
     /* the output left where it is */
     REQUIRE_OK(zb_infer_with(context, loans, 1, NULL));
-    view_of(context, ZB_OUTPUT(0), desc);
+    VIEW_OF(context, ZB_OUTPUT(0), desc);
 }
 
 static void check_bound(zb_context *context, zb_tensor_desc desc, void *in, void *out)
 {
     bind_nothing(context, ZB_INPUT(0), desc, in);
     REQUIRE_OK(zb_infer(context, NULL));
-    view_of(context, ZB_OUTPUT(0), desc);
+    VIEW_OF(context, ZB_OUTPUT(0), desc);
     bind_nothing(context, ZB_OUTPUT(0), desc, out);
     for (int run = 0; run < 3; run++) {
         REQUIRE_OK(zb_infer(context, NULL));
         check_direct(context, ZB_INPUT(0), in, 0);
         check_direct(context, ZB_OUTPUT(0), out, 0);
-        CHECK_ADDRESS(view_of(context, ZB_OUTPUT(0), desc), out);
+        CHECK_ADDRESS(VIEW_OF(context, ZB_OUTPUT(0), desc), out);
     }
     REQUIRE_OK(zb_context_unbind(context, ZB_INPUT(0)));
     REQUIRE_OK(zb_context_unbind(context, ZB_OUTPUT(0)));
@@ -239,15 +216,15 @@ static void run_ragged(zb_context *context, int64_t length, int bound)
         zt_bind(context, ZB_INPUT(0), desc, &x);
         zt_bind(context, ZB_OUTPUT(0), desc, &y);
         REQUIRE_OK(zb_infer(context, NULL));
-        CHECK_ADDRESS(view_of(context, ZB_OUTPUT(0), desc), y.data);
+        CHECK_ADDRESS(VIEW_OF(context, ZB_OUTPUT(0), desc), y.data);
     } else {
         REQUIRE_OK(zb_infer_with(context, loans, 2, NULL));
     }
     check_plus_one(&x, &y);
     check_direct(context, ZB_INPUT(0), x.data, x.size);
     check_direct(context, ZB_OUTPUT(0), y.data, y.size);
-    check_desc(context, ZB_INPUT(0), desc);
-    check_desc(context, ZB_OUTPUT(0), desc);
+    CHECK_DESC(context, ZB_INPUT(0), desc);
+    CHECK_DESC(context, ZB_OUTPUT(0), desc);
     REQUIRE_OK(zb_context_unbind(context, ZB_INPUT(0)));
     REQUIRE_OK(zb_context_unbind(context, ZB_OUTPUT(0)));
     FREE_BUFFER(&x);
@@ -369,8 +346,8 @@ static void a_cache_grows_by_loans(void)
         check_cache(present.data, step + 1);
         check_direct(context, ZB_INPUT(0), loans[0].data, (size_t)step);
         check_direct(context, ZB_OUTPUT(0), present.data, present.size);
-        check_desc(context, ZB_INPUT(0), past_desc);
-        check_desc(context, ZB_OUTPUT(0), cache_desc(step + 1));
+        CHECK_DESC(context, ZB_INPUT(0), past_desc);
+        CHECK_DESC(context, ZB_OUTPUT(0), cache_desc(step + 1));
         FREE_BUFFER(&past);
         past = present;
     }
@@ -418,7 +395,7 @@ static void a_cache_grows_between_two_rooms(void)
             check_cache(to->data, step + 1);
             check_direct(context, ZB_INPUT(0), from->data, past_size);
             check_direct(context, ZB_OUTPUT(0), to->data, past_size + STEP);
-            CHECK_ADDRESS(view_of(context, ZB_OUTPUT(0), cache_desc(step + 1)), to->data);
+            CHECK_ADDRESS(VIEW_OF(context, ZB_OUTPUT(0), cache_desc(step + 1)), to->data);
             CHECK_GUARDS(&rooms[0]);
             CHECK_GUARDS(&rooms[1]);
         }
@@ -443,7 +420,7 @@ static void a_cache_grows_by_views(void)
         loans[0].desc = &past_desc;
         fill_current(&current, step);
         REQUIRE_OK(zb_infer_with(context, loans, 2, NULL));
-        const void *present = view_of(context, ZB_OUTPUT(0), cache_desc(step + 1));
+        const void *present = VIEW_OF(context, ZB_OUTPUT(0), cache_desc(step + 1));
         check_cache(present, step + 1);
         FREE_BUFFER(&past);
         past = zt_buffer_new((size_t)(step + 1) * STEP);
@@ -569,7 +546,7 @@ static void tensors_made_for_slots_without_elements(void)
     fill_current(&current, 0);
     memcpy(data, current.data, STEP);
     REQUIRE_OK(zb_infer(context, NULL));
-    check_cache(view_of(context, ZB_OUTPUT(0), cache_desc(1)), 1);
+    check_cache(VIEW_OF(context, ZB_OUTPUT(0), cache_desc(1)), 1);
     REQUIRE_OK(zb_tensor_get_data(tensors[0], &data, NULL));
     check_direct(context, ZB_INPUT(0), data, 0);
     zb_tensor_destroy(tensors[0]);
@@ -601,7 +578,7 @@ static void a_scalar_is_one_element(void)
             CHECK(zt_floats(&y)[0] == (float)(n + 1));
             check_direct(context, ZB_OUTPUT(0), y.data, 4);
         } else {
-            CHECK(*(const float *)view_of(context, ZB_OUTPUT(0), scalar) == (float)(n + 1));
+            CHECK(*(const float *)VIEW_OF(context, ZB_OUTPUT(0), scalar) == (float)(n + 1));
         }
         CHECK_GUARDS(&y);
     }
@@ -610,8 +587,8 @@ static void a_scalar_is_one_element(void)
     zt_floats(&x)[0] = 41;
     REQUIRE_OK(zb_infer(context, NULL));
     CHECK(zt_floats(&y)[0] == 42);
-    CHECK_ADDRESS(view_of(context, ZB_OUTPUT(0), scalar), y.data);
-    check_desc(context, ZB_OUTPUT(0), scalar);
+    CHECK_ADDRESS(VIEW_OF(context, ZB_OUTPUT(0), scalar), y.data);
+    CHECK_DESC(context, ZB_OUTPUT(0), scalar);
 
     /* a vector of one element is something else */
     zb_tensor *one = zt_wrap(&vector, &x);

@@ -4,6 +4,7 @@
  */
 #include "harness.h"
 
+#include "after_run.h"
 #include "trap.h"
 
 /* --- how room is given --- */
@@ -48,13 +49,7 @@ static void free_fixture(fixture *made)
     FREE_BUFFER(&made->x);
 }
 
-static zb_context_stats stats_of(zb_context *context)
-{
-    zb_context_stats stats = ZB_CONTEXT_STATS_INIT;
-    REQUIRE_OK(zb_context_get_stats(context, &stats));
-    return stats;
-}
-
+/* Binds room; from here on only the binding holds it. */
 static void bind_room(zb_context *context, zb_slot slot, zb_tensor_desc desc, void *data, size_t size)
 {
     zb_tensor *tensor = NULL;
@@ -67,7 +62,7 @@ static void bind_room(zb_context *context, zb_slot slot, zb_tensor_desc desc, vo
 static zb_status infer_into(fixture *made, way given, zb_tensor_desc desc, void *data, size_t size)
 {
     zb_loan loan = zb_loan_output(ZB_OUTPUT(0), data, size, given == LENT ? &desc : NULL);
-    made->before = stats_of(made->context);
+    made->before = zt_stats(made->context);
     if (given != BOUND) {
         return zb_infer_with(made->context, &loan, 1, NULL);
     }
@@ -80,78 +75,9 @@ static zb_status infer_into_buffer(fixture *made, way given, zb_tensor_desc desc
     return infer_into(made, given, desc, room->data, room->size);
 }
 
-/* --- what is seen after a run --- */
-
-static void check_desc(zb_context *context, zb_slot slot, zb_tensor_desc expected)
-{
-    zb_tensor_desc desc;
-    size_t size = 1, expected_size = 0;
-    REQUIRE_OK(zb_tensor_desc_size(&expected, &expected_size));
-    REQUIRE_OK(zb_context_get_slot_desc(context, slot, &desc, &size));
-    CHECK(zt_same_desc(&desc, &expected));
-    CHECK_EQ(size, expected_size);
-}
-
-/* The view of an output, which must exist and have this shape. */
-static const void *view_of(zb_context *context, zb_slot slot, zb_tensor_desc expected)
-{
-    const void *data = NULL;
-    size_t size = 1, expected_size = 0;
-    zb_tensor_desc desc;
-    REQUIRE_OK(zb_tensor_desc_size(&expected, &expected_size));
-    REQUIRE_OK(zb_context_output_view(context, slot, &data, &size, &desc));
-    CHECK(zt_same_desc(&desc, &expected));
-    CHECK_EQ(size, expected_size);
-    return data;
-}
-
-static void check_no_view(zb_context *context, zb_slot slot)
-{
-    const void *data = NULL;
-    CHECK_STATUS(zb_context_output_view(context, slot, &data, NULL, NULL), ZB_ERROR_UNBOUND);
-    CHECK(data == NULL);
-}
-
-static zb_binding_report report_of(zb_context *context, zb_slot slot)
-{
-    zb_binding_report report = ZB_BINDING_REPORT_INIT;
-    REQUIRE_OK(zb_context_get_binding_report(context, slot, &report));
-    return report;
-}
-
-static void check_staged(zb_context *context, zb_slot slot, const void *address, size_t bytes)
-{
-    zb_binding_report report = report_of(context, slot);
-    CHECK_EQ(report.path, ZB_PATH_STAGED);
-    CHECK_EQ(report.bytes_copied, bytes);
-    CHECK(report.reason != NULL);
-    CHECK_ADDRESS(report.host_address, address);
-    /* without a byte there may be no address at all */
-    CHECK(bytes == 0 || report.engine_address != address);
-}
-
-static void check_direct(zb_context *context, zb_slot slot, const void *address)
-{
-    zb_binding_report report = report_of(context, slot);
-    CHECK_EQ(report.path, ZB_PATH_DIRECT);
-    CHECK_EQ(report.bytes_copied, 0);
-    CHECK(report.reason == NULL);
-    CHECK_ADDRESS(report.host_address, address);
-    CHECK_ADDRESS(report.engine_address, address);
-}
-
-static void check_left_with_engine(zb_context *context, zb_slot slot)
-{
-    zb_binding_report report = report_of(context, slot);
-    CHECK_EQ(report.path, ZB_PATH_UNBOUND);
-    CHECK_EQ(report.bytes_copied, 0);
-    CHECK(report.reason == NULL);
-    CHECK(report.host_address == NULL);
-}
-
 static void check_counted(const fixture *made, uint64_t runs, uint64_t bytes)
 {
-    zb_context_stats now = stats_of(made->context);
+    zb_context_stats now = zt_stats(made->context);
     CHECK_EQ(now.runs - made->before.runs, runs);
     CHECK_EQ(now.bytes_copied - made->before.bytes_copied, bytes);
     CHECK_EQ(now.allocations, 0);
@@ -203,13 +129,13 @@ static void check_hits(const fixture *made, way given, int hits, const void *dat
 {
     size_t bytes = (size_t)hits * 8;
     CHECK_BYTES(data, made->places, bytes);
-    check_staged(made->context, ZB_OUTPUT(0), data, bytes);
+    CHECK_STAGED(made->context, ZB_OUTPUT(0), data, bytes);
     check_counted(made, 1, bytes);
-    check_desc(made->context, ZB_OUTPUT(0), hits_desc(hits));
+    CHECK_DESC(made->context, ZB_OUTPUT(0), hits_desc(hits));
     if (given == BOUND) {
-        CHECK_ADDRESS(view_of(made->context, ZB_OUTPUT(0), hits_desc(hits)), data);
+        CHECK_ADDRESS(VIEW_OF(made->context, ZB_OUTPUT(0), hits_desc(hits)), data);
     } else {
-        check_no_view(made->context, ZB_OUTPUT(0));
+        CHECK_NO_VIEW(made->context, ZB_OUTPUT(0));
     }
 }
 
@@ -217,9 +143,9 @@ static void check_hits(const fixture *made, way given, int hits, const void *dat
 static void check_hits_are_in_view(const fixture *made, int hits)
 {
     CHECK_ERROR_SAYS("zb_context_output_view");
-    CHECK_BYTES(view_of(made->context, ZB_OUTPUT(0), hits_desc(hits)), made->places, (size_t)hits * 8);
-    check_desc(made->context, ZB_OUTPUT(0), hits_desc(hits));
-    check_left_with_engine(made->context, ZB_OUTPUT(0));
+    CHECK_BYTES(VIEW_OF(made->context, ZB_OUTPUT(0), hits_desc(hits)), made->places, (size_t)hits * 8);
+    CHECK_DESC(made->context, ZB_OUTPUT(0), hits_desc(hits));
+    CHECK_LEFT_WITH_ENGINE(made->context, ZB_OUTPUT(0));
     check_counted(made, 0, 0);
 }
 
@@ -257,12 +183,12 @@ static void room_that_needs_a_copy_that_is_not_allowed(void)
         CHECK_ERROR_SAYS("zb_context_output_view");
         CHECK_ERROR_SAYS("'y'");
         check_still_fresh(&room, 0);
-        check_no_view(made.context, ZB_OUTPUT(0));
+        CHECK_NO_VIEW(made.context, ZB_OUTPUT(0));
         check_counted(&made, 0, 0);
         /* what the text advises works */
         REQUIRE_OK(zb_context_unbind(made.context, ZB_OUTPUT(0)));
         REQUIRE_OK(zb_infer(made.context, NULL));
-        CHECK_BYTES(view_of(made.context, ZB_OUTPUT(0), hits_desc(hits)), made.places, (size_t)hits * 8);
+        CHECK_BYTES(VIEW_OF(made.context, ZB_OUTPUT(0), hits_desc(hits)), made.places, (size_t)hits * 8);
         FREE_BUFFER(&room);
     }
     free_fixture(&made);
@@ -370,7 +296,7 @@ static void room_stays_bound_while_the_result_grows_and_shrinks(void)
     for (size_t n = 0; n < sizeof hits / sizeof *hits; n++) {
         set_hits(&made, hits[n]);
         memset(room.data, 0xCD, room.size);
-        made.before = stats_of(made.context);
+        made.before = zt_stats(made.context);
         if (hits[n] > 5) {
             CHECK_STATUS(zb_infer(made.context, NULL), ZB_ERROR_BUFFER_TOO_SMALL);
             check_hits_are_in_view(&made, hits[n]);
@@ -405,11 +331,11 @@ static void bound_room_and_lent_room_take_turns(void)
     for (int hits = 0; hits < 5; hits++) {
         zb_loan loan = zt_lend_output(0, &lent);
         set_hits(&made, hits);
-        made.before = stats_of(made.context);
+        made.before = zt_stats(made.context);
         REQUIRE_OK(zb_infer(made.context, NULL));
         check_hits(&made, BOUND, hits, bound.data);
         memset(bound.data, 0xCD, bound.size);
-        made.before = stats_of(made.context);
+        made.before = zt_stats(made.context);
         if (hits <= 2) {
             REQUIRE_OK(zb_infer_with(made.context, &loan, 1, NULL));
             check_hits(&made, LENT_BARE, hits, lent.data);
@@ -480,7 +406,7 @@ static void check_never_fits(fixture *made, const zb_tensor_desc *desc, zb_statu
     CHECK_ERROR_SAYS("'y'");
     CHECK_STATUS(zb_infer_with(made->context, &loan, 1, NULL), expected);
     CHECK_ERROR_SAYS("'y'");
-    check_no_view(made->context, ZB_OUTPUT(0));
+    CHECK_NO_VIEW(made->context, ZB_OUTPUT(0));
     check_still_fresh(&room, 0);
     zb_tensor_destroy(tensor);
     FREE_BUFFER(&room);
@@ -558,7 +484,7 @@ static void what_is_read_has_a_shape(void)
     REQUIRE_OK(zb_tensor_bind(room, made.context, ZB_OUTPUT(0)));
     CHECK_STATUS(zb_context_swap(made.context, ZB_INPUT(0), ZB_OUTPUT(0)), ZB_ERROR_SHAPE_MISMATCH);
     REQUIRE_OK(zb_infer(made.context, NULL));
-    CHECK_ADDRESS(view_of(made.context, ZB_OUTPUT(0), two), x.data);
+    CHECK_ADDRESS(VIEW_OF(made.context, ZB_OUTPUT(0), two), x.data);
     CHECK(zt_floats(&x)[7] == 14);
     zb_tensor_destroy(room);
     free_fixture(&made);
@@ -610,13 +536,13 @@ static void a_known_shape_is_in_place_in_the_rooms_first_bytes(void)
         way given = (way)(n / 6);
         REQUIRE_OK(infer_into_buffer(&made, given, desc, &room));
         check_doubled(&made, room.data, 12);
-        check_direct(made.context, ZB_OUTPUT(0), room.data);
-        check_desc(made.context, ZB_OUTPUT(0), F32(3, 4));
+        CHECK_DIRECT(made.context, ZB_OUTPUT(0), room.data);
+        CHECK_DESC(made.context, ZB_OUTPUT(0), F32(3, 4));
         check_counted(&made, 1, 0);
         if (given == BOUND) {
-            CHECK_ADDRESS(view_of(made.context, ZB_OUTPUT(0), F32(3, 4)), room.data);
+            CHECK_ADDRESS(VIEW_OF(made.context, ZB_OUTPUT(0), F32(3, 4)), room.data);
         } else {
-            check_no_view(made.context, ZB_OUTPUT(0));
+            CHECK_NO_VIEW(made.context, ZB_OUTPUT(0));
         }
         check_still_fresh(&room, 48);
         REQUIRE_OK(zb_context_unbind(made.context, ZB_OUTPUT(0)));
@@ -649,8 +575,8 @@ static void a_known_shape_springs_no_trap(void)
         CHECK_EQ(trap_count_all(result), bytes / page);
         CHECK_EQ(trap_count_all(behind), 0);
         trap_remove();
-        check_direct(made.context, ZB_OUTPUT(0), room.data);
-        check_desc(made.context, ZB_OUTPUT(0), F32(4096, 4));
+        CHECK_DIRECT(made.context, ZB_OUTPUT(0), room.data);
+        CHECK_DESC(made.context, ZB_OUTPUT(0), F32(4096, 4));
         check_doubled(&made, room.data, (size_t)rows * 4);
         REQUIRE_OK(zb_context_unbind(made.context, ZB_OUTPUT(0)));
         FREE_BUFFER(&room);
@@ -671,7 +597,7 @@ static void one_room_for_every_batch(void)
         zb_tensor_desc desc = F32(batch, 4);
         zt_buffer x = zt_buffer_new((size_t)batch * 16);
         zb_loan loan = zt_lend_input(0, &x);
-        uint64_t runs = stats_of(context).runs;
+        uint64_t runs = zt_stats(context).runs;
         loan.desc = &desc;
         zt_fill_floats(&x, (float)n, 1);
         memset(room.data, 0xCD, room.size);
@@ -680,20 +606,20 @@ static void one_room_for_every_batch(void)
             CHECK_ERROR_SAYS(batch == 5 ? "80" : "16000");
             CHECK_ERROR_SAYS("64");
             check_still_fresh(&room, 0);
-            check_no_view(context, ZB_OUTPUT(0));
-            CHECK_EQ(stats_of(context).runs, runs);
+            CHECK_NO_VIEW(context, ZB_OUTPUT(0));
+            CHECK_EQ(zt_stats(context).runs, runs);
         } else {
             for (int64_t i = 0; i < 4 * batch; i++) {
                 CHECK(zt_floats(&room)[i] == 2 * zt_floats(&x)[i]);
             }
             check_still_fresh(&room, (size_t)batch * 16);
-            CHECK_ADDRESS(view_of(context, ZB_OUTPUT(0), desc), room.data);
-            CHECK_EQ(report_of(context, ZB_OUTPUT(0)).path, ZB_PATH_DIRECT);
+            CHECK_ADDRESS(VIEW_OF(context, ZB_OUTPUT(0), desc), room.data);
+            CHECK_EQ(zt_report(context, ZB_OUTPUT(0)).path, ZB_PATH_DIRECT);
         }
-        check_desc(context, ZB_OUTPUT(0), desc);
+        CHECK_DESC(context, ZB_OUTPUT(0), desc);
         FREE_BUFFER(&x);
     }
-    CHECK_EQ(stats_of(context).bytes_copied, 0);
+    CHECK_EQ(zt_stats(context).bytes_copied, 0);
     zb_context_destroy(context);
     zb_model_destroy(model);
     FREE_BUFFER(&room);
@@ -732,12 +658,12 @@ static void a_known_shape_at_a_bad_address(void)
         if (copies) {
             check_doubled(&made, room.data, 12);
             memset(room.data, 0xCD, room.size);
-            made.before = stats_of(made.context);
+            made.before = zt_stats(made.context);
             REQUIRE_OK(zb_infer(made.context, NULL));
             check_doubled(&made, room.data, 12);
-            check_staged(made.context, ZB_OUTPUT(0), room.data, 48);
+            CHECK_STAGED(made.context, ZB_OUTPUT(0), room.data, 48);
             check_counted(&made, 1, 48);
-            CHECK_ADDRESS(view_of(made.context, ZB_OUTPUT(0), F32(3, 4)), room.data);
+            CHECK_ADDRESS(VIEW_OF(made.context, ZB_OUTPUT(0), F32(3, 4)), room.data);
         }
         check_still_fresh(&room, copies ? 48 : 0);
         zb_tensor_destroy(tensor);
@@ -757,7 +683,7 @@ static void a_room_of_one_byte_less_than_planned(void)
             CHECK_ERROR_SAYS("47");
             check_still_fresh(&room, 0);
             /* refused before it ran, unlike what only the run tells */
-            check_no_view(made.context, ZB_OUTPUT(0));
+            CHECK_NO_VIEW(made.context, ZB_OUTPUT(0));
             check_counted(&made, 0, 0);
             REQUIRE_OK(zb_context_unbind(made.context, ZB_OUTPUT(0)));
             FREE_BUFFER(&room);
@@ -779,20 +705,20 @@ static void rooms_for_one_tensor_in_two_outputs(void)
         /* alone, either can be the place of the tensor */
         REQUIRE_OK(zb_infer(made.context, NULL));
         CHECK_FLOATS(zt_floats(&second), plus_one, 8, 0);
-        CHECK_EQ(report_of(made.context, ZB_OUTPUT(1)).path, ZB_PATH_DIRECT);
-        CHECK_ADDRESS(view_of(made.context, ZB_OUTPUT(0), F32(8)), second.data);
+        CHECK_EQ(zt_report(made.context, ZB_OUTPUT(1)).path, ZB_PATH_DIRECT);
+        CHECK_ADDRESS(VIEW_OF(made.context, ZB_OUTPUT(0), F32(8)), second.data);
         memset(second.data, 0xCD, second.size);
 
         bind_room(made.context, ZB_OUTPUT(0), F32(-1), first.data, first.size);
-        made.before = stats_of(made.context);
+        made.before = zt_stats(made.context);
         CHECK_STATUS(zb_infer(made.context, NULL), copies ? ZB_OK : ZB_ERROR_COPY_REQUIRED);
         if (copies) {
             CHECK_FLOATS(zt_floats(&first), plus_one, 8, 0);
             CHECK_FLOATS(zt_floats(&second), plus_one, 8, 0);
-            check_direct(made.context, ZB_OUTPUT(0), first.data);
-            check_staged(made.context, ZB_OUTPUT(1), second.data, 32);
-            CHECK_ADDRESS(view_of(made.context, ZB_OUTPUT(0), F32(8)), first.data);
-            CHECK_ADDRESS(view_of(made.context, ZB_OUTPUT(1), F32(8)), second.data);
+            CHECK_DIRECT(made.context, ZB_OUTPUT(0), first.data);
+            CHECK_STAGED(made.context, ZB_OUTPUT(1), second.data, 32);
+            CHECK_ADDRESS(VIEW_OF(made.context, ZB_OUTPUT(0), F32(8)), first.data);
+            CHECK_ADDRESS(VIEW_OF(made.context, ZB_OUTPUT(1), F32(8)), second.data);
             check_counted(&made, 1, 32);
         }
         check_still_fresh(&first, copies ? 32 : 0);
@@ -804,8 +730,8 @@ static void rooms_for_one_tensor_in_two_outputs(void)
         REQUIRE_OK(zb_infer(made.context, NULL));
         CHECK_FLOATS(zt_floats(&first), plus_one, 8, 0);
         check_still_fresh(&first, 32);
-        check_direct(made.context, ZB_OUTPUT(0), first.data);
-        check_direct(made.context, ZB_OUTPUT(1), first.data);
+        CHECK_DIRECT(made.context, ZB_OUTPUT(0), first.data);
+        CHECK_DIRECT(made.context, ZB_OUTPUT(1), first.data);
         bind_room(made.context, ZB_OUTPUT(1), F32(-1), first.data, 31);
         CHECK_STATUS(zb_infer(made.context, NULL), ZB_ERROR_BUFFER_TOO_SMALL);
         free_fixture(&made);
@@ -823,8 +749,8 @@ static void room_for_an_input_that_is_passed_through(void)
             CHECK_STATUS(infer_into_buffer(&made, (way)given, F32(-1), &room), copies ? ZB_OK : ZB_ERROR_COPY_REQUIRED);
             if (copies) {
                 CHECK_BYTES(room.data, made.x.data, 32);
-                CHECK_EQ(report_of(made.context, ZB_OUTPUT(0)).path, ZB_PATH_STAGED);
-                CHECK_EQ(report_of(made.context, ZB_OUTPUT(0)).bytes_copied, 32);
+                CHECK_EQ(zt_report(made.context, ZB_OUTPUT(0)).path, ZB_PATH_STAGED);
+                CHECK_EQ(zt_report(made.context, ZB_OUTPUT(0)).bytes_copied, 32);
                 check_counted(&made, 1, 32);
             }
             check_still_fresh(&room, copies ? 32 : 0);
@@ -837,7 +763,7 @@ static void room_for_an_input_that_is_passed_through(void)
         /* at the input's own place there is nothing to copy */
         bind_room(made.context, ZB_OUTPUT(0), F32(-1), made.x.data, 32);
         REQUIRE_OK(zb_infer(made.context, NULL));
-        check_direct(made.context, ZB_OUTPUT(0), made.x.data);
+        CHECK_DIRECT(made.context, ZB_OUTPUT(0), made.x.data);
         free_fixture(&made);
     }
 }
@@ -854,8 +780,8 @@ static void room_for_a_constant(void)
             CHECK_STATUS(infer_into_buffer(&made, (way)given, F32(-1), &room), works ? ZB_OK : ZB_ERROR_COPY_REQUIRED);
             if (works) {
                 CHECK_FLOATS(zt_floats(&room), ones_to_four, 4, 0);
-                CHECK_EQ(report_of(made.context, ZB_OUTPUT(0)).path, zt_is_tflite() ? ZB_PATH_STAGED : ZB_PATH_DIRECT);
-                check_desc(made.context, ZB_OUTPUT(0), F32(4));
+                CHECK_EQ(zt_report(made.context, ZB_OUTPUT(0)).path, zt_is_tflite() ? ZB_PATH_STAGED : ZB_PATH_DIRECT);
+                CHECK_DESC(made.context, ZB_OUTPUT(0), F32(4));
             }
             check_still_fresh(&room, works ? 16 : 0);
             REQUIRE_OK(zb_context_unbind(made.context, ZB_OUTPUT(0)));
@@ -893,15 +819,15 @@ static void a_known_output_stays_in_place_beside_an_unknown_one(void)
         /* in view, the unknown one does not get in the way of the other */
         REQUIRE_OK(zb_infer_with(strict, loans, 3, NULL));
         CHECK_FLOATS(zt_floats(&y), selected, 16, 0);
-        check_direct(strict, ZB_OUTPUT(0), y.data);
-        CHECK_BYTES(view_of(strict, ZB_OUTPUT(1), hits_desc(hits)), positions, 8 * (size_t)hits);
+        CHECK_DIRECT(strict, ZB_OUTPUT(0), y.data);
+        CHECK_BYTES(VIEW_OF(strict, ZB_OUTPUT(1), hits_desc(hits)), positions, 8 * (size_t)hits);
 
         memset(y.data, 0xCD, y.size);
         REQUIRE_OK(zb_infer_with(copying, loans, 4, NULL));
         CHECK_FLOATS(zt_floats(&y), selected, 16, 0);
         CHECK_BYTES(room.data, positions, 8 * (size_t)hits);
-        check_direct(copying, ZB_OUTPUT(0), y.data);
-        check_staged(copying, ZB_OUTPUT(1), room.data, 8 * (size_t)hits);
+        CHECK_DIRECT(copying, ZB_OUTPUT(0), y.data);
+        CHECK_STAGED(copying, ZB_OUTPUT(1), room.data, 8 * (size_t)hits);
         check_still_fresh(&room, 8 * (size_t)hits);
         FREE_BUFFER(&y);
         FREE_BUFFER(&room);
@@ -911,418 +837,6 @@ static void a_known_output_stays_in_place_beside_an_unknown_one(void)
     zb_model_destroy(model);
     FREE_BUFFER(&mask);
     FREE_BUFFER(&x);
-}
-
-/* --- two outputs that only the run knows: what a detector found --- */
-
-enum { BOXES = 8 };
-
-typedef struct scene {
-    /* each y1 x1 y2 x2 */
-    float boxes[BOXES][4];
-    float scores[BOXES];
-    /* what is left of them, best first */
-    int count;
-    float found_boxes[BOXES][4];
-    float found_scores[BOXES];
-} scene;
-
-static float larger(float a, float b)
-{
-    return a > b ? a : b;
-}
-
-static float area(float height, float width)
-{
-    return larger(height, 0) * larger(width, 0);
-}
-
-static float overlap(const float *a, const float *b)
-{
-    float height = -larger(-a[2], -b[2]) - larger(a[0], b[0]);
-    float width = -larger(-a[3], -b[3]) - larger(a[1], b[1]);
-    float common = area(height, width);
-    return common / (area(a[2] - a[0], a[3] - a[1]) + area(b[2] - b[0], b[3] - b[1]) - common);
-}
-
-/* Greedy suppression, with the limits that are in the model: a score above 0.25, no overlap above 0.5 with a better box. */
-static void suppress(scene *seen)
-{
-    int is_left[BOXES];
-    for (int i = 0; i < BOXES; i++) {
-        is_left[i] = seen->scores[i] > 0.25f;
-    }
-    seen->count = 0;
-    for (;;) {
-        int best = -1;
-        for (int i = 0; i < BOXES; i++) {
-            if (is_left[i] && (best < 0 || seen->scores[i] > seen->scores[best])) {
-                best = i;
-            }
-        }
-        if (best < 0) {
-            return;
-        }
-        memcpy(seen->found_boxes[seen->count], seen->boxes[best], sizeof seen->boxes[best]);
-        seen->found_scores[seen->count++] = seen->scores[best];
-        for (int i = 0; i < BOXES; i++) {
-            is_left[i] = is_left[i] && i != best && overlap(seen->boxes[i], seen->boxes[best]) <= 0.5f;
-        }
-    }
-}
-
-/* Whole numbers, so that areas are exact, and scores that differ; the number that is left is as good as random. */
-static scene make_scene(int number)
-{
-    scene made;
-    unsigned random = 12345u + 7919u * (unsigned)number;
-    memset(&made, 0, sizeof made);
-    for (int i = 0; i < BOXES; i++) {
-        for (int side = 0; side < 2; side++) {
-            random = random * 1664525u + 1013904223u;
-            made.boxes[i][side] = (float)(random >> 16 & 31);
-            random = random * 1664525u + 1013904223u;
-            made.boxes[i][side + 2] = made.boxes[i][side] + 1 + (float)(random >> 16 & 31);
-        }
-        random = random * 1664525u + 1013904223u;
-        made.scores[i] = (float)(((random >> 12 & 63) + 1) * 8 + (unsigned)i) / 520 / (float)(1 + number % 5);
-    }
-    suppress(&made);
-    return made;
-}
-
-/* A detector with its inputs bound, and what it must find in the scene. */
-typedef struct detector {
-    zb_model *model;
-    zb_context *context;
-    zt_buffer boxes, scores;
-    scene seen;
-} detector;
-
-static detector make_detector(int copies)
-{
-    detector made;
-    made.model = zt_open("detector");
-    made.context = copies ? zt_copying_context(made.model) : zt_context(made.model);
-    made.boxes = zt_buffer_new(sizeof made.seen.boxes);
-    made.scores = zt_buffer_new(sizeof made.seen.scores);
-    zt_bind(made.context, ZB_INPUT(0), F32(BOXES, 4), &made.boxes);
-    zt_bind(made.context, ZB_INPUT(1), F32(BOXES), &made.scores);
-    return made;
-}
-
-static void look_at(detector *made, int number)
-{
-    made->seen = make_scene(number);
-    memcpy(made->boxes.data, made->seen.boxes, made->boxes.size);
-    memcpy(made->scores.data, made->seen.scores, made->scores.size);
-}
-
-/* A scene with exactly `count` boxes left. */
-static void look_for(detector *made, int count)
-{
-    for (int number = 0; number < 1000; number++) {
-        look_at(made, number);
-        if (made->seen.count == count) {
-            return;
-        }
-    }
-    REQUIRE(made->seen.count == count);
-}
-
-static void free_detector(detector *made)
-{
-    zb_context_destroy(made->context);
-    zb_model_destroy(made->model);
-    FREE_BUFFER(&made->boxes);
-    FREE_BUFFER(&made->scores);
-}
-
-static size_t box_bytes(const detector *made)
-{
-    return (size_t)made->seen.count * sizeof *made->seen.boxes;
-}
-
-static size_t score_bytes(const detector *made)
-{
-    return (size_t)made->seen.count * sizeof *made->seen.scores;
-}
-
-static void check_found(const detector *made, const void *boxes, const void *scores)
-{
-    CHECK_BYTES(boxes, made->seen.found_boxes, box_bytes(made));
-    CHECK_BYTES(scores, made->seen.found_scores, score_bytes(made));
-}
-
-static const void *boxes_in_view(const detector *made)
-{
-    return view_of(made->context, ZB_OUTPUT(0), F32(made->seen.count, 4));
-}
-
-static const void *scores_in_view(const detector *made)
-{
-    return view_of(made->context, ZB_OUTPUT(1), F32(made->seen.count));
-}
-
-static void the_scenes_are_worth_looking_at(void)
-{
-    detector made = make_detector(0);
-    /* scenes without a box, with all, and with every number between */
-    for (int count = 0; count <= BOXES; count++) {
-        look_for(&made, count);
-        REQUIRE_OK(zb_infer(made.context, NULL));
-        check_found(&made, boxes_in_view(&made), scores_in_view(&made));
-        check_left_with_engine(made.context, ZB_OUTPUT(0));
-        check_left_with_engine(made.context, ZB_OUTPUT(1));
-    }
-    free_detector(&made);
-}
-
-static void detections_into_room_that_stays(void)
-{
-    detector made = make_detector(1);
-    zt_buffer boxes = zt_buffer_new(BOXES * 16 + 4), scores = zt_buffer_new(BOXES * 4 + 4);
-    bind_room(made.context, ZB_OUTPUT(0), F32(-1, 4), boxes.data, boxes.size);
-    bind_room(made.context, ZB_OUTPUT(1), F32(-1), scores.data, scores.size);
-    for (int frame = 0; frame < zt_rounds(60, 20); frame++) {
-        uint64_t copied = stats_of(made.context).bytes_copied;
-        look_at(&made, frame);
-        memset(boxes.data, 0xCD, boxes.size);
-        memset(scores.data, 0xCD, scores.size);
-        REQUIRE_OK(zb_infer(made.context, NULL));
-        check_found(&made, boxes.data, scores.data);
-        check_staged(made.context, ZB_OUTPUT(0), boxes.data, box_bytes(&made));
-        check_staged(made.context, ZB_OUTPUT(1), scores.data, score_bytes(&made));
-        check_still_fresh(&boxes, box_bytes(&made));
-        check_still_fresh(&scores, score_bytes(&made));
-        CHECK_ADDRESS(boxes_in_view(&made), boxes.data);
-        CHECK_ADDRESS(scores_in_view(&made), scores.data);
-        CHECK_EQ(stats_of(made.context).bytes_copied - copied, box_bytes(&made) + score_bytes(&made));
-    }
-    free_detector(&made);
-    FREE_BUFFER(&boxes);
-    FREE_BUFFER(&scores);
-}
-
-static void detections_into_lent_room(void)
-{
-    detector made = make_detector(1);
-    for (int frame = 0; frame < zt_rounds(40, 12); frame++) {
-        look_at(&made, frame);
-        zt_buffer boxes = zt_buffer_new(box_bytes(&made)), scores = zt_buffer_new(score_bytes(&made) + 1);
-        zb_loan loans[2] = {zt_lend_output(0, &boxes), zt_lend_output(1, &scores)};
-        REQUIRE_OK(zb_infer_with(made.context, loans, 2, NULL));
-        check_found(&made, boxes.data, scores.data);
-        check_still_fresh(&scores, score_bytes(&made));
-        CHECK_GUARDS(&boxes);
-        check_desc(made.context, ZB_OUTPUT(0), F32(made.seen.count, 4));
-        check_desc(made.context, ZB_OUTPUT(1), F32(made.seen.count));
-        check_no_view(made.context, ZB_OUTPUT(0));
-        check_no_view(made.context, ZB_OUTPUT(1));
-        FREE_BUFFER(&boxes);
-        FREE_BUFFER(&scores);
-    }
-    free_detector(&made);
-}
-
-/* Every output that has a place gets there; the call fails for the first that has none, and that one is in view. */
-static void one_of_two_rooms_is_too_small(void)
-{
-    detector made = make_detector(1);
-    for (int n = 0; n < 8; n++) {
-        int is_small[2] = {n & 1, n >> 1 & 1}, lent = n >> 2;
-        look_for(&made, 4);
-        zt_buffer boxes = zt_buffer_new(box_bytes(&made) - (size_t)is_small[0]);
-        zt_buffer scores = zt_buffer_new(score_bytes(&made) - (size_t)is_small[1]);
-        zb_loan loans[2] = {zt_lend_output(0, &boxes), zt_lend_output(1, &scores)};
-        uint64_t copied = stats_of(made.context).bytes_copied;
-        size_t expected = (is_small[0] ? 0 : box_bytes(&made)) + (is_small[1] ? 0 : score_bytes(&made));
-        zb_status status;
-        if (lent) {
-            status = zb_infer_with(made.context, loans, 2, NULL);
-        } else {
-            bind_room(made.context, ZB_OUTPUT(0), F32(-1, 4), boxes.data, boxes.size);
-            bind_room(made.context, ZB_OUTPUT(1), F32(-1), scores.data, scores.size);
-            status = zb_infer(made.context, NULL);
-        }
-        CHECK_STATUS(status, is_small[0] || is_small[1] ? ZB_ERROR_BUFFER_TOO_SMALL : ZB_OK);
-        CHECK_EQ(stats_of(made.context).bytes_copied - copied, expected);
-        if (is_small[0] || is_small[1]) {
-            CHECK_ERROR_SAYS(is_small[0] ? "'found_boxes'" : "'found_scores'");
-        }
-        for (int output = 0; output < 2; output++) {
-            const zt_buffer *room = output == 0 ? &boxes : &scores;
-            const void *found = output == 0 ? (const void *)made.seen.found_boxes : made.seen.found_scores;
-            zb_tensor_desc desc = output == 0 ? F32(4, 4) : F32(4);
-            check_desc(made.context, ZB_OUTPUT(output), desc);
-            if (is_small[output]) {
-                size_t bytes = output == 0 ? box_bytes(&made) : score_bytes(&made);
-                check_still_fresh(room, 0);
-                check_left_with_engine(made.context, ZB_OUTPUT(output));
-                CHECK_BYTES(view_of(made.context, ZB_OUTPUT(output), desc), found, bytes);
-                continue;
-            }
-            CHECK_BYTES(room->data, found, room->size);
-            check_staged(made.context, ZB_OUTPUT(output), room->data, room->size);
-            if (lent) {
-                check_no_view(made.context, ZB_OUTPUT(output));
-            } else {
-                CHECK_ADDRESS(view_of(made.context, ZB_OUTPUT(output), desc), room->data);
-            }
-        }
-        /* a scene with less in it goes well again, with the same rooms */
-        if (!lent) {
-            look_for(&made, 3);
-            REQUIRE_OK(zb_infer(made.context, NULL));
-            check_found(&made, boxes.data, scores.data);
-            check_staged(made.context, ZB_OUTPUT(0), boxes.data, 48);
-            check_staged(made.context, ZB_OUTPUT(1), scores.data, 12);
-        }
-        REQUIRE_OK(zb_context_unbind(made.context, ZB_OUTPUT(0)));
-        REQUIRE_OK(zb_context_unbind(made.context, ZB_OUTPUT(1)));
-        FREE_BUFFER(&boxes);
-        FREE_BUFFER(&scores);
-    }
-    free_detector(&made);
-}
-
-/* Who knows what will be found gives the shape itself, and one engine writes it right there. */
-static void promised_detections_are_in_place(void)
-{
-    detector made = make_detector(0);
-    for (int count = 0; count <= BOXES; count++) {
-        look_for(&made, count);
-        zt_buffer boxes = zt_buffer_new(box_bytes(&made)), scores = zt_buffer_new(score_bytes(&made));
-        zb_tensor_desc boxes_desc = F32(count, 4), scores_desc = F32(count);
-        zb_loan loans[2] = {zt_lend_output(0, &boxes), zt_lend_output(1, &scores)};
-        loans[0].desc = &boxes_desc;
-        loans[1].desc = &scores_desc;
-        for (int lent = 0; lent < 2; lent++) {
-            if (!lent) {
-                zt_bind(made.context, ZB_OUTPUT(0), boxes_desc, &boxes);
-                zt_bind(made.context, ZB_OUTPUT(1), scores_desc, &scores);
-            }
-            REQUIRE_OK(lent ? zb_infer_with(made.context, loans, 2, NULL) : zb_infer(made.context, NULL));
-            check_found(&made, boxes.data, scores.data);
-            CHECK_EQ(report_of(made.context, ZB_OUTPUT(0)).path, ZB_PATH_DIRECT);
-            if (count > 0) {
-                check_direct(made.context, ZB_OUTPUT(0), boxes.data);
-                check_direct(made.context, ZB_OUTPUT(1), scores.data);
-            }
-            check_desc(made.context, ZB_OUTPUT(0), boxes_desc);
-            check_desc(made.context, ZB_OUTPUT(1), scores_desc);
-            if (!lent) {
-                CHECK_ADDRESS(boxes_in_view(&made), boxes.data);
-                CHECK_ADDRESS(scores_in_view(&made), scores.data);
-            }
-            memset(boxes.data, 0xCD, boxes.size);
-            memset(scores.data, 0xCD, scores.size);
-        }
-        CHECK_GUARDS(&boxes);
-        CHECK_GUARDS(&scores);
-        REQUIRE_OK(zb_context_unbind(made.context, ZB_OUTPUT(0)));
-        REQUIRE_OK(zb_context_unbind(made.context, ZB_OUTPUT(1)));
-        FREE_BUFFER(&boxes);
-        FREE_BUFFER(&scores);
-    }
-    CHECK_EQ(stats_of(made.context).bytes_copied, 0);
-    free_detector(&made);
-}
-
-static void promised_detections_spring_no_trap(void)
-{
-    if (zt_under_memcheck()) {
-        return;
-    }
-    detector made = make_detector(0);
-    zt_buffer boxes = zt_buffer_of_pages(zt_page_size()), scores = zt_buffer_of_pages(zt_page_size());
-    look_for(&made, 5);
-    zb_tensor_desc descs[2] = {F32(5, 4), F32(5)};
-    zb_loan loans[2] = {zt_lend_output(0, &boxes), zt_lend_output(1, &scores)};
-    loans[0].desc = &descs[0];
-    loans[1].desc = &descs[1];
-    trap_install();
-    size_t first = trap_arm(boxes.data, boxes.size), second = trap_arm(scores.data, scores.size);
-    REQUIRE_OK(zb_infer_with(made.context, loans, 2, NULL));
-    CHECK_EQ(trap_count(first, TRAP_ENGINE), 1);
-    CHECK_EQ(trap_count_all(first), 1);
-    CHECK_EQ(trap_count(second, TRAP_ENGINE), 1);
-    CHECK_EQ(trap_count_all(second), 1);
-    trap_remove();
-    check_found(&made, boxes.data, scores.data);
-    FREE_BUFFER(&boxes);
-    FREE_BUFFER(&scores);
-    free_detector(&made);
-}
-
-/* A promise beside room, in one run. */
-static void one_output_promised_and_one_open(void)
-{
-    detector made = make_detector(1);
-    zt_buffer boxes = zt_buffer_new(5 * 16), scores = zt_buffer_new(BOXES * 4);
-    look_for(&made, 5);
-    zt_bind(made.context, ZB_OUTPUT(0), F32(5, 4), &boxes);
-    bind_room(made.context, ZB_OUTPUT(1), F32(-1), scores.data, scores.size);
-    for (int run = 0; run < 3; run++) {
-        REQUIRE_OK(zb_infer(made.context, NULL));
-        check_found(&made, boxes.data, scores.data);
-        if (zt_is_tflite()) {
-            check_staged(made.context, ZB_OUTPUT(0), boxes.data, 80);
-        } else {
-            check_direct(made.context, ZB_OUTPUT(0), boxes.data);
-        }
-        check_staged(made.context, ZB_OUTPUT(1), scores.data, 20);
-        check_still_fresh(&scores, 20);
-    }
-    free_detector(&made);
-    FREE_BUFFER(&boxes);
-    FREE_BUFFER(&scores);
-}
-
-static void a_promise_of_other_detections_is_broken(void)
-{
-    static const int counts[] = {4, 6, 0, 8};
-    detector made = make_detector(1);
-    zt_buffer boxes = zt_buffer_new(5 * 16);
-    zb_tensor_desc promised = F32(5, 4);
-    zt_bind(made.context, ZB_OUTPUT(0), promised, &boxes);
-    for (int n = 0; n < 8; n++) {
-        int count = counts[n / 2];
-        zb_loan loan = zt_lend_output(0, &boxes);
-        loan.desc = &promised;
-        look_for(&made, count);
-        CHECK_STATUS(n % 2 ? zb_infer_with(made.context, &loan, 1, NULL) : zb_infer(made.context, NULL),
-                     count > 5 ? ZB_ERROR_BUFFER_TOO_SMALL : ZB_ERROR_SHAPE_MISMATCH);
-        CHECK_ERROR_SAYS("found_boxes");
-        CHECK_GUARDS(&boxes);
-        look_for(&made, 5);
-        memset(boxes.data, 0xCD, boxes.size);
-        REQUIRE_OK(zb_infer(made.context, NULL));
-        check_found(&made, boxes.data, scores_in_view(&made));
-    }
-    free_detector(&made);
-    FREE_BUFFER(&boxes);
-}
-
-/* What was promised is wrong, and the buffer would do: it is the shape that is at fault. */
-static void a_broken_promise_in_a_large_buffer(void)
-{
-    detector made = make_detector(1);
-    zt_buffer boxes = zt_buffer_new(BOXES * 16);
-    zb_tensor_desc promised = F32(5, 4);
-    zb_loan loan = zt_lend_output(0, &boxes);
-    loan.desc = &promised;
-    for (int count = 3; count <= BOXES; count++) {
-        look_for(&made, count);
-        CHECK_STATUS(zb_infer_with(made.context, &loan, 1, NULL), count == 5 ? ZB_OK : ZB_ERROR_SHAPE_MISMATCH);
-        if (count != 5) {
-            CHECK_ERROR_SAYS("found_boxes");
-            CHECK_ERROR_SAYS("[5,4]");
-        }
-        CHECK_GUARDS(&boxes);
-    }
-    free_detector(&made);
-    FREE_BUFFER(&boxes);
 }
 
 static const zt_test tests[] = {
@@ -1350,15 +864,6 @@ static const zt_test tests[] = {
     ON_BOTH(room_for_an_input_that_is_passed_through),
     ON_BOTH(room_for_a_constant),
     ON_BOTH(a_known_output_stays_in_place_beside_an_unknown_one),
-    ON_BOTH(the_scenes_are_worth_looking_at),
-    ON_BOTH(detections_into_room_that_stays),
-    ON_BOTH(detections_into_lent_room),
-    ON_BOTH(one_of_two_rooms_is_too_small),
-    ON_ONNXRUNTIME(promised_detections_are_in_place),
-    ON_ONNXRUNTIME(promised_detections_spring_no_trap),
-    ON_BOTH(one_output_promised_and_one_open),
-    ON_BOTH(a_promise_of_other_detections_is_broken),
-    ON_BOTH(a_broken_promise_in_a_large_buffer),
 };
 
 ZT_MAIN(tests)
