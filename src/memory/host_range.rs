@@ -57,6 +57,11 @@ impl HostRange {
         HostRange { size: size.min(self.size), ..*self }
     }
 
+    /// The same tensor with nothing behind it.
+    pub fn without_slack(&self) -> HostRange {
+        HostRange { capacity: self.size, ..*self }
+    }
+
     /// Whether the two share a byte of tensor. Slack does not count, and an empty range overlaps nothing.
     pub fn overlaps(&self, other: &HostRange) -> bool {
         let (a, b) = (self.data as usize, other.data as usize);

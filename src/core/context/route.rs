@@ -127,8 +127,9 @@ impl Context {
                 memory.size()
             );
         }
-        // slack is for inputs; an output's range is what the run writes
-        let memory = memory.prefix(needed);
+        // an output's range is what the run writes, and what lies behind it is the rest of the room, never slack: where the
+        // run computes more than was promised, an engine tells by it whether there would have been enough
+        let memory = memory.without_slack().prefix(needed);
         let planned = self.planned(slot);
         if let Some(twin) = planned.and_then(|planned| planned.twin)
             && let Some(holder) = self.holder(slot, twin)
