@@ -740,6 +740,60 @@ static void rooms_for_one_tensor_in_two_outputs(void)
     }
 }
 
+/* One of the two in memory that is gone after the call, the other in memory that stays. */
+static void lent_and_bound_room_for_one_tensor(void)
+{
+    for (uint32_t lent = 0; lent < 2; lent++) {
+        fixture made = make_fixture("duplicate", 1, F32(8));
+        uint32_t bound = 1 - lent;
+        zt_buffer stays = zt_buffer_new(40), goes = zt_buffer_new(40);
+        zb_tensor_desc open = F32(-1);
+        zb_loan loan = zt_lend_output(lent, &goes);
+        loan.desc = &open;
+        zt_bind(made.context, ZB_OUTPUT(bound), open, &stays);
+        for (int run = 0; run < 2; run++) {
+            memset(stays.data, 0xCD, stays.size);
+            memset(goes.data, 0xCD, goes.size);
+            REQUIRE_OK(zb_infer_with(made.context, &loan, 1, NULL));
+            CHECK_FLOATS(zt_floats(&stays), plus_one, 8, 0);
+            CHECK_FLOATS(zt_floats(&goes), plus_one, 8, 0);
+            /* the first holds the tensor, the second gets a copy */
+            CHECK_DIRECT(made.context, ZB_OUTPUT(0), lent == 0 ? goes.data : stays.data);
+            CHECK_STAGED(made.context, ZB_OUTPUT(1), lent == 1 ? goes.data : stays.data, 32);
+            CHECK_NO_VIEW(made.context, ZB_OUTPUT(lent));
+            CHECK_ADDRESS(VIEW_OF(made.context, ZB_OUTPUT(bound), F32(8)), stays.data);
+            check_still_fresh(&stays, 32);
+            check_still_fresh(&goes, 32);
+        }
+        /* without the loan the tensor is in the memory that stays, whichever number that has */
+        memset(goes.data, 0xCD, goes.size);
+        REQUIRE_OK(zb_infer(made.context, NULL));
+        CHECK_DIRECT(made.context, ZB_OUTPUT(bound), stays.data);
+        CHECK_ADDRESS(VIEW_OF(made.context, ZB_OUTPUT(lent), F32(8)), stays.data);
+        CHECK(zt_is_untouched(&goes));
+        free_fixture(&made);
+        FREE_BUFFER(&stays);
+        FREE_BUFFER(&goes);
+    }
+}
+
+static void room_stays_bound_through_a_reset(void)
+{
+    fixture made = nonzero(1);
+    zt_buffer room = zt_buffer_new(64);
+    zt_bind(made.context, ZB_OUTPUT(0), open_hits(), &room);
+    for (int hits = 0; hits < 4; hits++) {
+        set_hits(&made, hits);
+        made.before = zt_stats(made.context);
+        REQUIRE_OK(zb_infer(made.context, NULL));
+        check_hits(&made, BOUND, hits, room.data);
+        REQUIRE_OK(zb_context_reset_state(made.context));
+        CHECK_NO_VIEW(made.context, ZB_OUTPUT(0));
+    }
+    free_fixture(&made);
+    FREE_BUFFER(&room);
+}
+
 static void room_for_an_input_that_is_passed_through(void)
 {
     for (int copies = 0; copies < 2; copies++) {
@@ -861,6 +915,8 @@ static const zt_test tests[] = {
     ON_BOTH(a_known_shape_at_a_bad_address),
     ON_BOTH(a_room_of_one_byte_less_than_planned),
     ON_BOTH(rooms_for_one_tensor_in_two_outputs),
+    ON_BOTH(lent_and_bound_room_for_one_tensor),
+    ON_BOTH(room_stays_bound_through_a_reset),
     ON_BOTH(room_for_an_input_that_is_passed_through),
     ON_BOTH(room_for_a_constant),
     ON_BOTH(a_known_output_stays_in_place_beside_an_unknown_one),
