@@ -312,7 +312,8 @@ pub unsafe extern "C" fn zb_context_get_stats(context: *mut zb_context, stats: *
 }
 
 /// Gives an output of the last successful run where it lies: in the tensor bound to it, or in the engine's memory. Read
-/// only. `size_or_null` (bytes) and `desc_or_null` (with the shape that was computed) may be NULL.
+/// only. `size_or_null` (bytes) and `desc_or_null` (with the shape that was computed) may be NULL. Of an output without
+/// elements the size is 0, and the address is that of the tensor bound to it, else any, NULL too.
 ///
 /// The view ends at the next run, bind, unbind, swap, resize, reset or destroy of the context. An output that was lent for the run is
 /// UNBOUND here: read it in the memory that was lent.
