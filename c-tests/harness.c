@@ -391,16 +391,12 @@ zt_buffer zt_buffer_new(size_t size)
     return zt_buffer_at(size, 0);
 }
 
-/* Pages between two that cannot be read; `data` is at their start or up against their end. */
-static zt_buffer map_pages(size_t size, int at_end)
+/* `inner` bytes of whole pages between two that cannot be read; `data` is `offset` bytes into them. */
+static zt_buffer map_pages(size_t inner, size_t offset, size_t size)
 {
     zt_buffer buffer;
     size_t page = zt_page_size();
-    size_t inner = (size + page - 1) / page * page;
     memset(&buffer, 0, sizeof buffer);
-    if (inner == 0 || !at_end) {
-        inner += page;
-    }
     buffer.is_mapped = 1;
     buffer.block_size = inner + 2 * page;
     void *block = mmap(NULL, buffer.block_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -408,22 +404,36 @@ static zt_buffer map_pages(size_t size, int at_end)
     buffer.block = block;
     REQUIRE(mprotect(buffer.block + page, inner, PROT_READ | PROT_WRITE) == 0);
     buffer.size = size;
-    buffer.before = at_end ? inner - size : 0;
-    buffer.after = at_end ? 0 : inner - size;
-    buffer.capacity = size + buffer.after;
-    buffer.data = buffer.block + page + buffer.before;
+    buffer.before = offset;
+    buffer.after = inner - offset - size;
+    buffer.capacity = size;
+    buffer.data = buffer.block + page + offset;
     paint(&buffer);
     return buffer;
 }
 
+static size_t whole_pages(size_t size)
+{
+    size_t page = zt_page_size();
+    return (size + page - 1) / page * page;
+}
+
+zt_buffer zt_buffer_before_page_end(size_t size, size_t alignment, size_t left)
+{
+    size_t inner = whole_pages(size + left + alignment);
+    return map_pages(inner, (inner - left - size) / alignment * alignment, size);
+}
+
 zt_buffer zt_buffer_at_page_end(size_t size)
 {
-    return map_pages(size, 1);
+    return zt_buffer_before_page_end(size, 1, 0);
 }
 
 zt_buffer zt_buffer_of_pages(size_t size)
 {
-    return map_pages(size, 0);
+    zt_buffer buffer = map_pages(whole_pages(size) + zt_page_size(), 0, size);
+    buffer.capacity = size + buffer.after;
+    return buffer;
 }
 
 static int all_bytes_are(const unsigned char *bytes, size_t size, unsigned char value)

@@ -144,6 +144,9 @@ zt_buffer zt_buffer_at(size_t size, size_t offset);
 zt_buffer zt_buffer_new(size_t size);
 /* `data` ends exactly where an unreadable page begins, so it is aligned as `size` is; capacity equals size. */
 zt_buffer zt_buffer_at_page_end(size_t size);
+/* The same at the last multiple of `alignment` (at most a page) from which `size` bytes leave `left` or more to that page;
+   they hold canaries. */
+zt_buffer zt_buffer_before_page_end(size_t size, size_t alignment, size_t left);
 /* Pages of their own between unreadable ones: `data` begins a page, so it may be given to mprotect, and at least one more
    page lies behind it. */
 zt_buffer zt_buffer_of_pages(size_t size);
