@@ -166,7 +166,7 @@ impl Context {
     fn copy_output(&mut self, position: usize, memory: &HostRange, reason: &'static CStr) -> Result<()> {
         let wanted = self.desc_in_use(position);
         let view = self.value_of(position)?;
-        self.check_computed(position, memory, &wanted, &view)?;
+        self.check_computed(position, &wanted, &view)?;
         let copied = memory.copy_from(&view.memory);
         self.stats.bytes_copied += copied as u64;
         if !wanted.dims.is_known() {
@@ -179,16 +179,13 @@ impl Context {
     }
 
     /// Whether what the run computed is what the host has room for.
-    fn check_computed(&self, position: usize, memory: &HostRange, wanted: &Desc, view: &OutputView) -> Result<()> {
-        let (computed, needed, given) = (view.desc, view.memory.size(), memory.size());
+    fn check_computed(&self, position: usize, wanted: &Desc, view: &OutputView) -> Result<()> {
+        let given = self.effective(position).map_or(0, |(memory, _)| memory.size());
+        let (computed, needed) = (view.desc, view.memory.size());
         if needed > given {
-            let room = match wanted.dims.is_known() {
-                true => format!("{given} were given for {wanted}: they are as they were"),
-                false => format!("the buffer has {given}: it is as it was"),
-            };
             return fail!(
                 BufferTooSmall,
-                "{}: the run computed {computed}, which is {needed} bytes, but {room}, and zb_context_output_view has the result",
+                "{}: the run computed {computed}, which is {needed} bytes, but the buffer has {given}: it is as it was, and zb_context_output_view has the result",
                 self.label(position)
             );
         }

@@ -14,7 +14,8 @@ pub fn explain(failure: Failure, slots: &Slots, outputs: &Ports) -> Error {
         return Error::new(Status::Cancelled, failure.to_string());
     }
     let promise = |(place, output): (usize, &usize)| {
-        let (desc, given) = (outputs.desc(place)?, outputs.memory(place)?.size());
+        // attached is what was promised, and with it comes the rest of the room
+        let (desc, given) = (outputs.desc(place)?, outputs.memory(place)?.capacity());
         Some(Promise { output: *output, desc, given: given as u64 })
     };
     let promises: Vec<_> = slots.names.requested().iter().enumerate().filter_map(promise).collect();

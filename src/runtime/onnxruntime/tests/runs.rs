@@ -70,7 +70,7 @@ fn a_broken_promise_leaves_nothing_to_see() {
     attach(&mut context, Slot::input(0), &x, &plan.inputs[0].desc, Stay::Sticky);
     let promise = Desc { dims: Dims::new(&[3, 1]).unwrap(), ..plan.outputs[0].desc };
     let y = buffer(&promise);
-    attach(&mut context, Slot::output(0), &y, &promise, Stay::Sticky);
+    context.attach(Slot::output(0), y.range().without_slack(), &promise, Stay::Sticky).unwrap();
     for _ in 0..3 {
         let error = context.run().unwrap_err();
         assert_eq!(error.status, Status::ShapeMismatch);
@@ -83,7 +83,7 @@ fn a_broken_promise_leaves_nothing_to_see() {
     context.run().unwrap();
     assert_eq!(context.output(Slot::output(0)).unwrap().desc.dims, Dims::new(&[2, 1]).unwrap());
     let promise = Desc { dims: Dims::new(&[2, 1]).unwrap(), ..promise };
-    attach(&mut context, Slot::output(0), &y, &promise, Stay::Sticky);
+    context.attach(Slot::output(0), y.range().without_slack(), &promise, Stay::Sticky).unwrap();
     assert!(context.output(Slot::output(0)).is_err(), "nothing was computed there yet");
     context.run().unwrap();
     context.run().unwrap();
@@ -99,7 +99,7 @@ fn a_promise_that_takes_more_room_than_there_is() {
     let promise = Desc { dims: Dims::new(&[3, 1]).unwrap(), ..plan.outputs[0].desc };
     for (bytes, status) in [(24, Status::BufferTooSmall), (127, Status::BufferTooSmall), (128, Status::ShapeMismatch)] {
         let y = Buffer::zeroed(bytes, 64).unwrap();
-        attach(&mut context, Slot::output(0), &y, &promise, Stay::Sticky);
+        context.attach(Slot::output(0), y.range().without_slack(), &promise, Stay::Sticky).unwrap();
         for _ in 0..3 {
             let error = context.run().unwrap_err();
             assert_eq!(error.status, status, "{bytes}: {}", error.text);
