@@ -29,7 +29,7 @@ main() {
 python() {
     local script=$1
     shift
-    (cd "$scripts" && PYTHONPATH="$scripts" "$venv/bin/python" "$script" "$@")
+    (cd "$scripts" && PYTHONPATH="$scripts:$scripts/models" "$venv/bin/python" "$script" "$@")
 }
 
 main

@@ -10,9 +10,9 @@ import sys
 import numpy as np
 import onnxruntime
 
+import silero
+import tflite_engine
 from fresh_folder import fresh_folder
-from models import tflite_engine
-from reference import silero
 
 WINDOW = 43844
 CONFIGURATIONS = {"plain": False, "xnnpack": True}

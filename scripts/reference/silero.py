@@ -59,11 +59,11 @@ class Network:
     def __init__(self, path):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self.network = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
     def __call__(self, window, state):
         """The probability, [1, 1], and the next state, [2, 1, 128]."""
-        return self.session.run(["output", "stateN"],
+        return self.network.run(["output", "stateN"],
                                 {"input": window, "state": state, "sr": np.array(RATE, np.int64)})
 
 
