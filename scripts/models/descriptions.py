@@ -56,8 +56,10 @@ def metadata():
 def check_onnx_words(path, session):
     meta = session.get_modelmeta()
     require("what ONNX Runtime reads",
-            (meta.producer_name, meta.domain, meta.version, meta.description, meta.graph_name, meta.custom_metadata_map),
-            (ABOUT["producer_name"], ABOUT["domain"], ABOUT["model_version"], ABOUT["doc_string"], GRAPH_NAME, PROPERTIES))
+            (meta.producer_name, meta.domain, meta.version, meta.description,
+             meta.graph_name, meta.custom_metadata_map),
+            (ABOUT["producer_name"], ABOUT["domain"], ABOUT["model_version"], ABOUT["doc_string"],
+             GRAPH_NAME, PROPERTIES))
     # the engine has no way to ask for it
     require("producer version", onnx.load(str(path)).producer_version, ABOUT["producer_version"])
 
@@ -105,14 +107,16 @@ def signature_subset():
         graph.operator("MUL", [x, two], [twice])
         write(path, graph, signatures=[("part", 0, {"in": x}, {"out": twice})])
 
-    return Model("signature_subset", "more = x + 1, twice = x * 2; signature part (in -> x; out -> twice) leaves out more",
+    return Model("signature_subset", "more = x + 1, twice = x * 2; signature part (in -> x; out -> twice) leaves "
+                 "out more",
                  tflite=write_tflite, without="ONNX has no signatures", trials=[[numbers(FOUR)]],
                  expected=lambda x: [x + np.float32(1), x * np.float32(2)])
 
 
 def check_signatures(_path, interpreter):
     found = interpreter.signatures()
-    require("signatures", {key: (one.tensor_names("Input"), one.tensor_names("Output")) for key, one in found.items()},
+    require("signatures",
+            {key: (one.tensor_names("Input"), one.tensor_names("Output")) for key, one in found.items()},
             {"serving_default": (dict(alfa="y", zulu="x"), dict(less="difference", more="sum")),
              "other": (dict(subtrahend="y", minuend="x"), dict(result="difference", both="sum")),
              "elsewhere": ({"in": "u"}, {"out": "v"})})

@@ -118,7 +118,8 @@ def onnx_detector():
                  ox.constant("overlap", np.array([MOST_OVERLAP], np.float32)),
                  ox.constant("least", np.array([LEAST_SCORE], np.float32))]
     return ox.model([ox.value("boxes", np.float32, [BOX_COUNT, 4]), ox.value("scores", np.float32, [BOX_COUNT])],
-                    [ox.value("found_boxes", np.float32, ["found", 4]), ox.value("found_scores", np.float32, ["found"])],
+                    [ox.value("found_boxes", np.float32, ["found", 4]),
+                     ox.value("found_scores", np.float32, ["found"])],
                     nodes, constants)
 
 
