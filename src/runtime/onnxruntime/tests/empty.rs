@@ -21,7 +21,7 @@ fn desc(dims: &[i64]) -> Desc {
 
 /// Memory for no bytes at an address that is real.
 fn no_bytes_at(buffer: &Buffer) -> HostRange {
-    buffer.range().prefix(0)
+    buffer.range().prefix(0).without_slack()
 }
 
 #[test]
