@@ -604,7 +604,7 @@ static void a_model_that_gets_its_first_shape_by_a_loan(void)
     FREE_BUFFER(&small);
 }
 
-/* XNNPACK itself refuses a batch of nothing here, after the plain kernels had no objection. */
+/* Plain kernels have no objection to a batch of nothing; XNNPACK fails, or leaves shapes inside the model to chance. */
 static void a_real_model_without_a_batch(void)
 {
     enum { IN = 76 * 32 };
@@ -621,8 +621,10 @@ static void a_real_model_without_a_batch(void)
     memcpy(x.data, input, x.size);
     for (int i = 0; i < 2; i++) {
         REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), none, 4));
-        CHECK_STATUS(zb_context_prepare(context), ZB_ERROR_RUNTIME);
+        zb_status status = zb_context_prepare(context);
+        CHECK(status == ZB_ERROR_RUNTIME || status == ZB_ERROR_SHAPE_MISMATCH);
         CHECK_ERROR_SAYS("[0,76,32,1]");
+        CHECK_ERROR_SAYS("tflite.xnnpack");
         REQUIRE_OK(zb_context_resize_input(context, ZB_INPUT(0), one, 4));
         memset(y.data, 0xCD, y.size);
         REQUIRE_OK(zb_infer_with(context, loans, 2, NULL));
