@@ -300,6 +300,12 @@ struct DLManagedTensorVersioned;
 // Flag of zb_tensor_map_fd: the memory is only read, so the tensor can be bound to inputs only.
 #define ZB_MAP_READ_ONLY 1
 
+// Direction of zb_tensor_sync: the host is about to read what queues wrote.
+#define ZB_SYNC_TO_HOST 0
+
+// Direction of zb_tensor_sync: the host has written, and queues are about to read.
+#define ZB_SYNC_TO_DEVICE 1
+
 // Path: the host gave no memory for the slot, or there was no run.
 #define ZB_PATH_UNBOUND 0
 
@@ -324,8 +330,14 @@ struct DLManagedTensorVersioned;
 // One execution state of a model, with its bindings: one run at a time.
 typedef struct zb_context zb_context;
 
+// How one operation of a queue ended, or will end: to be used from any thread.
+typedef struct zb_event zb_event;
+
 // A loaded model: immutable, to be used from any thread.
 typedef struct zb_model zb_model;
+
+// An ordered timeline of writes, inferences and reads: to be used from any thread.
+typedef struct zb_queue zb_queue;
 
 // Typed, shaped memory: to be used from any thread.
 typedef struct zb_tensor zb_tensor;
@@ -518,6 +530,44 @@ typedef struct zb_loan {
   // tells, see zb_tensor_wrap.
   const struct zb_tensor_desc *desc;
 } zb_loan;
+
+// Runs one task of a queue. Given to an executor; a second call with the same task, or a late one, does nothing.
+typedef void (*zb_task_fn)(void *task);
+
+// Has `run(task)` called once, now or later, on any thread; an executor of the host's.
+//
+// Called with no lock held, on threads that put operations into queues or run tasks. Returns 0, or another number if it takes
+// no task: then the operation is refused with ZB_ERROR_BUSY, or, where it had been accepted, all that waits in the queue is
+// settled with ZB_ERROR_CANCELLED. No exception may leave it.
+typedef int32_t (*zb_submit_fn)(void *user_data, zb_task_fn run, void *task);
+
+// How to make a queue. NULL or ZB_QUEUE_OPTIONS_INIT for the defaults.
+typedef struct zb_queue_options {
+  // sizeof(zb_queue_options).
+  uint32_t struct_size;
+  // Most operations that are not settled; 0: 64.
+  uint32_t capacity;
+  // The host's executor; NULL: the queue makes a thread of its own.
+  zb_submit_fn submit;
+  void *user_data;
+} zb_queue_options;
+
+// A tensor for a slot of one queued inference. Frozen.
+typedef struct zb_slot_tensor {
+  // The slot; each at most once.
+  zb_slot slot;
+  // 0.
+  uint32_t flags;
+  struct zb_tensor *tensor;
+} zb_slot_tensor;
+
+// Told once that an event is settled: `result` is how its operation ended, ZB_OK or an error.
+//
+// Called on the thread that settles the event, or inside zb_event_on_complete if it is settled already, with no lock held.
+// Any function may be called inside, any destroy included; waiting for something of the same queue that is not settled is
+// ZB_ERROR_BUSY. `event` is the handle that the callback was set with, which may have been destroyed since. No exception may
+// leave it.
+typedef void (*zb_complete_fn)(void *user_data, struct zb_event *event, zb_status result);
 
 #ifdef __cplusplus
 extern "C" {
@@ -832,7 +882,8 @@ zb_status zb_context_create(struct zb_model *ZB_NONNULL model,
                             const struct zb_context_options *options,
                             struct zb_context **ZB_NONNULL context);
 
-// Destroys the handle; NULL is fine. A run in progress on another thread is asked to stop, as by zb_context_cancel, and
+// Destroys the handle; NULL is fine. Operations of queues that have not started are settled with DESTROYED. A run in
+// progress on another thread is asked to stop, as by zb_context_cancel, and
 // its call returns when it has; then, or now if there is none, bound tensors are let go, which may call their release.
 //
 // Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
@@ -1099,11 +1150,23 @@ zb_status zb_tensor_get_data(struct zb_tensor *ZB_NONNULL tensor,
 // `desc` is NULL or writable.
 ZB_MUST_USE zb_status zb_tensor_get_desc(struct zb_tensor *ZB_NONNULL tensor, struct zb_tensor_desc *ZB_NONNULL desc);
 
-// Destroys the handle; NULL is fine. Bindings of the tensor stay and keep its memory; `release` is called when the last of
-// them is gone, on the thread that ends it, maybe inside this call.
+// Destroys the handle; NULL is fine. Bindings of the tensor stay and keep its memory, and so do writes and inferences in
+// queues; reads in queues that have not started are settled with DESTROYED. `release` is called when the last use is gone, on
+// the thread that ends it, maybe inside this call.
 //
 // Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
 zb_status zb_tensor_destroy(struct zb_tensor *tensor);
+
+// Waits until every operation on the tensor that is in a queue now is settled: then the host may use its memory. `direction`
+// is ZB_SYNC_TO_HOST before the host reads, ZB_SYNC_TO_DEVICE after it has written; for memory of the host both are the
+// same. `timeout_ns` 0 only asks, UINT64_MAX waits for good.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (direction), TIMEOUT (the operations go on), BUSY (inside
+// an operation or a callback of a queue that would have to be waited for).
+ZB_MUST_USE
+zb_status zb_tensor_sync(struct zb_tensor *ZB_NONNULL tensor,
+                         int32_t direction,
+                         uint64_t timeout_ns);
 
 // Binds the tensor to a slot of the context until it is unbound, replaced, or the context goes.
 //
@@ -1139,7 +1202,7 @@ zb_status zb_tensor_bind(struct zb_tensor *ZB_NONNULL tensor,
 // Requires:
 // `source` is NULL or a DLManagedTensorVersioned as DLPack describes it; `tensor` is NULL or writable.
 ZB_MUST_USE
-zb_status zb_tensor_from_dlpack(struct DLManagedTensorVersioned *ZB_NONNULL source,
+zb_status zb_tensor_from_dlpack(struct DLManagedTensorVersioned *source,
                                 struct zb_tensor **ZB_NONNULL tensor);
 
 // Gives the tensor to another library as a DLManagedTensorVersioned (DLPack 1, struct of dlpack.h), without a copy: what is
@@ -1198,6 +1261,196 @@ zb_status zb_infer_with(struct zb_context *ZB_NONNULL context,
                         size_t count,
                         const struct zb_infer_options *options);
 
+// Sets `options` to the defaults; `size` is sizeof(zb_queue_options). The same as ZB_QUEUE_OPTIONS_INIT.
+//
+// Errors: NULL_ARGUMENT, INVALID_ARGUMENT (size).
+//
+// Requires:
+// `size` bytes at `options` are writable.
+zb_status zb_queue_options_init(struct zb_queue_options *ZB_NONNULL options, size_t size);
+
+// Makes a queue: an ordered timeline on which writes, inferences and reads happen one after the other.
+//
+// With a thread of its own, or on an executor of the host's: then no thread is made, at most one task of the queue is with the
+// executor at a time, and each task does one operation. Operations of different queues that use one tensor, one of them writing,
+// or one context, happen in the order in which they were put there; others in any.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_ARGUMENT (options), OUT_OF_MEMORY.
+//
+// Requires:
+// `options` is NULL or has its struct_size set; `queue` is NULL or writable; `submit` may be called as its type says until
+// the queue is destroyed and its last operation is settled.
+ZB_MUST_USE
+zb_status zb_queue_create(const struct zb_queue_options *options,
+                          struct zb_queue **ZB_NONNULL queue);
+
+// Destroys the handle; NULL is fine. Operations that have not started are settled with DESTROYED; one that runs is asked to
+// stop, and settled as it ends.
+//
+// Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
+zb_status zb_queue_destroy(struct zb_queue *queue);
+
+// Puts a run of the context into the queue, with the tensors and shapes that it has now: binding, unbinding and swapping later
+// does not change it. The tensors are held until the event is settled; their memory is the operation's until then.
+//
+// Every input needs a tensor; an output without one stays in the engine (zb_context_output_view, once settled). While a
+// context has operations that are not settled, zb_infer, zb_infer_with, zb_context_resize_input, zb_context_prepare and
+// zb_context_reset_state are BUSY on it. A deadline counts from this call. `event_or_null` may be NULL.
+//
+// An operation that fails, is cancelled or is destroyed invalidates what it would have written: operations that read it are
+// settled with DEPENDENCY until something has written all of it.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE (either), INVALID_ARGUMENT (options), UNBOUND (an input has no tensor),
+// QUEUE_FULL, BUSY (a run of the context is in progress outside of queues; the executor takes no task), OUT_OF_MEMORY. All
+// that zb_infer can give besides is what the event is settled with.
+//
+// Requires:
+// `options` is NULL or has its struct_size set; `event_or_null` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_queue_infer(struct zb_queue *ZB_NONNULL queue,
+                         struct zb_context *ZB_NONNULL context,
+                         const struct zb_infer_options *options,
+                         struct zb_event **event_or_null);
+
+// Puts a run of the context into the queue as zb_queue_infer, with other tensors than the bound ones for some slots, for this
+// operation only. A tensor of an input may differ from the slot in open dimensions: this run has that shape.
+//
+// Any thread. Errors: those of zb_queue_infer; INVALID_ARGUMENT (a slot named twice or out of range, flags), DTYPE_MISMATCH,
+// SHAPE_MISMATCH, READ_ONLY, MISALIGNED, BUFFER_TOO_SMALL (slack).
+//
+// Requires:
+// `count` entries are readable at `tensors`; else as zb_queue_infer.
+ZB_MUST_USE
+zb_status zb_queue_infer_with(struct zb_queue *ZB_NONNULL queue,
+                              struct zb_context *ZB_NONNULL context,
+                              const struct zb_slot_tensor *tensors,
+                              size_t count,
+                              const struct zb_infer_options *options,
+                              struct zb_event **event_or_null);
+
+// Puts a write into the queue: `size` bytes from `source`, to byte `offset` of the tensor. The bytes are copied before this
+// returns, and `source` is the caller's again. The tensor is held until the event is settled. `event_or_null` may be NULL.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE (either), INVALID_ARGUMENT (offset and size), READ_ONLY, QUEUE_FULL, BUSY
+// (the executor takes no task), OUT_OF_MEMORY.
+//
+// Requires:
+// `size` bytes at `source` are readable during the call; `event_or_null` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_queue_write(struct zb_queue *ZB_NONNULL queue,
+                         struct zb_tensor *ZB_NONNULL tensor,
+                         size_t offset,
+                         const void *source,
+                         size_t size,
+                         struct zb_event **event_or_null);
+
+// Puts a read into the queue: `size` bytes from byte `offset` of the tensor, to `destination`. It lands whole or not at all,
+// right before the event is settled; until then `destination` is the operation's, and not after. A read does not keep the
+// tensor: destroying its handle settles reads that have not started with DESTROYED.
+//
+// Any thread. Errors: NULL_ARGUMENT (`event` included), INVALID_HANDLE (either), INVALID_ARGUMENT (offset and size),
+// QUEUE_FULL, BUSY (the executor takes no task), OUT_OF_MEMORY.
+//
+// Requires:
+// `size` bytes at `destination` are writable, and used by nobody else, until the event is settled; `event` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_queue_read(struct zb_queue *ZB_NONNULL queue,
+                        struct zb_tensor *ZB_NONNULL tensor,
+                        size_t offset,
+                        void *destination,
+                        size_t size,
+                        struct zb_event **ZB_NONNULL event);
+
+// Puts an event into the queue that is settled when all before it is: then what the queue wrote can be read in place.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, QUEUE_FULL, BUSY (the executor takes no task).
+//
+// Requires:
+// `event` is NULL or writable.
+ZB_MUST_USE zb_status zb_queue_fence(struct zb_queue *ZB_NONNULL queue, struct zb_event **ZB_NONNULL event);
+
+// Lets nothing that is put into the queue later start before `event` is settled, however its operation ends. Takes a place in
+// the queue. The event may be of any queue.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE (either), QUEUE_FULL, BUSY (the executor takes no task).
+ZB_MUST_USE
+zb_status zb_queue_wait_event(struct zb_queue *ZB_NONNULL queue,
+                              struct zb_event *ZB_NONNULL event);
+
+// Waits until everything that is in the queue now is settled. `timeout_ns` 0 only asks, UINT64_MAX waits for good.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, TIMEOUT (the operations go on), BUSY (inside an operation or a callback of
+// this queue; the executor takes no task).
+ZB_MUST_USE
+zb_status zb_queue_finish(struct zb_queue *ZB_NONNULL queue,
+                          uint64_t timeout_ns);
+
+// Waits until the event is settled. What this returns is about the wait alone; how the operation ended is put into `*result`.
+// `timeout_ns` 0 only asks, UINT64_MAX waits for good.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, TIMEOUT (the operation goes on, `*result` is not written), BUSY (inside an
+// operation or a callback of the same queue, and not settled).
+//
+// Requires:
+// `result` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_event_wait(struct zb_event *ZB_NONNULL event,
+                        uint64_t timeout_ns,
+                        zb_status *ZB_NONNULL result);
+
+// Has `complete` called once when the event is settled, or now if it is. One for each event.
+//
+// Destroying the event's handle does not take the callback back. Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE,
+// INVALID_ARGUMENT (there is a callback already).
+//
+// Requires:
+// `complete` may be called once with `user_data` on any thread.
+ZB_MUST_USE zb_status zb_event_on_complete(struct zb_event *ZB_NONNULL event, zb_complete_fn complete, void *user_data);
+
+// Copies the text of the error that the operation ended with; "" if it succeeded. As zb_last_error otherwise.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, BUSY (not settled yet), BUFFER_TOO_SMALL.
+//
+// Requires:
+// `capacity` bytes at `buffer` are writable; `needed` is NULL or writable.
+ZB_MUST_USE zb_status zb_event_get_error(struct zb_event *ZB_NONNULL event, char *buffer, size_t capacity, size_t *needed);
+
+// Gives type and shape of a slot as the inference of this event left them, and the size in bytes; `size_or_null` may be NULL.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot), BUSY (not settled yet), UNBOUND (no inference, or
+// one that failed).
+//
+// Requires:
+// `desc` is NULL or writable, `size_or_null` too.
+ZB_MUST_USE
+zb_status zb_event_get_slot_desc(struct zb_event *ZB_NONNULL event,
+                                 zb_slot slot,
+                                 struct zb_tensor_desc *ZB_NONNULL desc,
+                                 size_t *size_or_null);
+
+// Gives a descriptor that becomes readable when the event is settled, for poll and its like. It is the caller's to close, and
+// independent of the event's handle; what can be read from it means nothing. Each call makes a new one.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, IO (no more descriptors), UNSUPPORTED (systems without them).
+//
+// Requires:
+// `fd` is NULL or writable.
+ZB_MUST_USE
+zb_status zb_event_get_fd(struct zb_event *ZB_NONNULL event,
+                          int *ZB_NONNULL fd);
+
+// Asks for the operation not to happen. One that has not started is settled with CANCELLED at once; one that runs is asked to
+// stop as by zb_context_cancel; one that is over stays as it is.
+//
+// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, UNSUPPORTED (it runs, and this engine cannot stop).
+ZB_MUST_USE
+zb_status zb_event_cancel(struct zb_event *ZB_NONNULL event);
+
+// Destroys the handle; NULL is fine. The operation goes on, a callback is still called, and threads that wait get the result.
+//
+// Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
+zb_status zb_event_destroy(struct zb_event *event);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
@@ -1207,6 +1460,7 @@ zb_status zb_infer_with(struct zb_context *ZB_NONNULL context,
 #define ZB_MODEL_OPTIONS_INIT {(uint32_t)sizeof(zb_model_options), ZB_RUNTIME_AUTO, {0}, 0, NULL, 0}
 #define ZB_CONTEXT_OPTIONS_INIT {(uint32_t)sizeof(zb_context_options), 0, ZB_COPY_NEVER, 0, NULL, 0}
 #define ZB_INFER_OPTIONS_INIT {(uint32_t)sizeof(zb_infer_options), 0, 0}
+#define ZB_QUEUE_OPTIONS_INIT {(uint32_t)sizeof(zb_queue_options), 0, NULL, NULL}
 #define ZB_RUNTIME_INFO_INIT {(uint32_t)sizeof(zb_runtime_info), 0, NULL, NULL, NULL}
 #define ZB_SLOT_INFO_INIT {(uint32_t)sizeof(zb_slot_info), 0, {0, 0, {0}}, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0}
 #define ZB_REQUIREMENTS_INIT {(uint32_t)sizeof(zb_requirements), 0, 0, 0, 0, 0, 0}
@@ -1283,6 +1537,8 @@ ZB_STATIC_ASSERT(sizeof(zb_option) == 16, "zb_option");
 ZB_STATIC_ASSERT(sizeof(zb_model_options) == 64, "zb_model_options");
 ZB_STATIC_ASSERT(sizeof(zb_context_options) == 32, "zb_context_options");
 ZB_STATIC_ASSERT(sizeof(zb_infer_options) == 16, "zb_infer_options");
+ZB_STATIC_ASSERT(sizeof(zb_slot_tensor) == 16, "zb_slot_tensor");
+ZB_STATIC_ASSERT(sizeof(zb_queue_options) == 24, "zb_queue_options");
 ZB_STATIC_ASSERT(sizeof(zb_runtime_info) == 32, "zb_runtime_info");
 ZB_STATIC_ASSERT(sizeof(zb_slot_info) == 200, "zb_slot_info");
 ZB_STATIC_ASSERT(sizeof(zb_requirements) == 40, "zb_requirements");

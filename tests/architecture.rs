@@ -11,7 +11,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("handle", &["base", "handle", "sync"]),
     ("runtime", &["base", "memory", "runtime"]),
     ("core", &["base", "memory", "sync", "core", "runtime"]),
-    ("ffi", &["base", "memory", "handle", "core", "runtime", "ffi"]),
+    ("ffi", &["base", "memory", "sync", "handle", "core", "runtime", "ffi"]),
 ];
 
 /// Where `unsafe` may be: what C hands over, what engines are handed, memory itself, and the handle table.

@@ -16,6 +16,8 @@ const FILES: &[&str] = &[
     "tensor.rs",
     "dlpack.rs",
     "infer.rs",
+    "queue.rs",
+    "event.rs",
 ];
 
 /// The struct of another header that functions of ours take.
@@ -36,6 +38,11 @@ const NULLABLE: &[&str] = &[
     "zb_model_destroy.model",
     "zb_context_destroy.context",
     "zb_tensor_destroy.tensor",
+    "zb_queue_destroy.queue",
+    "zb_event_destroy.event",
+    "tensors",
+    "source",
+    "destination",
 ];
 
 fn root() -> &'static Path {

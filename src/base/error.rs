@@ -56,7 +56,7 @@ statuses! {
 }
 
 /// A failed call: its status, and a text that names the object, what was wanted, what was given and what to do.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Error {
     pub status: Status,
     pub text: String,

@@ -2,8 +2,10 @@
 
 mod context;
 mod count;
+mod event;
 mod model;
 mod options;
+pub mod queue;
 mod release;
 mod stop;
 mod tensor;
@@ -11,10 +13,13 @@ mod usage;
 pub mod watchdog;
 
 pub use context::{
-    Context, ContextOptions, CopyPolicy, Deadline, Lending, Path, Report, Requirements, SlotFacts, Stats,
+    Captured, Context, ContextOptions, CopyPolicy, Deadline, Lending, Path, Post, Report, Requirements, SlotFacts,
+    Stats,
 };
 pub use count::live;
+pub use event::{Callback, Event, Outcome};
 pub use model::{Model, ModelOptions};
+pub use queue::Queue;
 pub use release::Release;
 pub use stop::Stop;
 pub use tensor::Tensor;

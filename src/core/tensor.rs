@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::count::Counted;
+use super::queue::TensorLine;
 use super::release::Release;
 use super::usage::Usage;
 use crate::base::{Desc, Dtype, Kind, Result, fail};
@@ -19,6 +20,7 @@ pub struct Tensor {
     desc: Desc,
     range: HostRange,
     usage: Usage,
+    line: TensorLine,
     // in this order: the object is gone from the count before the host is told that its memory is free
     _counted: Counted,
     memory: Memory,
@@ -56,6 +58,7 @@ impl Tensor {
             desc,
             range,
             usage: Usage::new(),
+            line: TensorLine::default(),
             _counted: Counted::new(Kind::Tensor),
             memory: Memory::Host { _release: release },
         })
@@ -75,6 +78,7 @@ impl Tensor {
             desc,
             range: buffer.range(),
             usage: Usage::new(),
+            line: TensorLine::default(),
             _counted: Counted::new(Kind::Tensor),
             memory: Memory::Owned { _buffer: buffer },
         }))
@@ -87,6 +91,7 @@ impl Tensor {
             desc,
             range: map.range(),
             usage: Usage::new(),
+            line: TensorLine::default(),
             _counted: Counted::new(Kind::Tensor),
             memory: Memory::Shared(map),
         }))
@@ -113,6 +118,11 @@ impl Tensor {
             Memory::Shared(map) => map.still_there(),
             Memory::Host { .. } | Memory::Owned { .. } => Ok(()),
         }
+    }
+
+    /// The operations of queues that use it.
+    pub(super) fn line(&self) -> &TensorLine {
+        &self.line
     }
 
     pub(super) fn usage(&self) -> &Usage {

@@ -145,6 +145,11 @@ pub const ZB_MEMORY_SHARED: u32 = 2;
 /// Flag of zb_tensor_map_fd: the memory is only read, so the tensor can be bound to inputs only.
 pub const ZB_MAP_READ_ONLY: u32 = 1;
 
+/// Direction of zb_tensor_sync: the host is about to read what queues wrote.
+pub const ZB_SYNC_TO_HOST: i32 = 0;
+/// Direction of zb_tensor_sync: the host has written, and queues are about to read.
+pub const ZB_SYNC_TO_DEVICE: i32 = 1;
+
 /// Path: the host gave no memory for the slot, or there was no run.
 pub const ZB_PATH_UNBOUND: i32 = 0;
 /// Path: the engine worked on the host's memory itself.

@@ -13,7 +13,7 @@ use super::layout::{
 use super::model::declared_info;
 use super::{options, pointers, slots, versioned};
 use crate::base::{Dims, MAX_RANK, Result, fail};
-use crate::core::{Context, Report, Requirements, watchdog};
+use crate::core::{Context, Post, Report, Requirements, queue, watchdog};
 
 /// Sets `options` to the defaults; `size` is sizeof(zb_context_options). The same as ZB_CONTEXT_OPTIONS_INIT.
 ///
@@ -54,15 +54,18 @@ pub unsafe extern "C" fn zb_context_create(
             (entry.model.clone(), entry.text.clone())
         };
         let (state, stop) = Context::new(model, &options)?;
-        let handle =
-            CONTEXTS.insert(ContextEntry { text, stop }, Box::new(state)).map_err(|_| handles::full::<zb_context>())?;
+        let post = Post::new(state);
+        let handle = CONTEXTS
+            .insert(ContextEntry { text, stop, line: post.line().clone() }, post)
+            .map_err(|_| handles::full::<zb_context>())?;
         // SAFETY: not NULL, writable.
         unsafe { context.write(handle as *mut zb_context) };
         Ok(())
     })
 }
 
-/// Destroys the handle; NULL is fine. A run in progress on another thread is asked to stop, as by zb_context_cancel, and
+/// Destroys the handle; NULL is fine. Operations of queues that have not started are settled with DESTROYED. A run in
+/// progress on another thread is asked to stop, as by zb_context_cancel, and
 /// its call returns when it has; then, or now if there is none, bound tensors are let go, which may call their release.
 ///
 /// Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
@@ -73,6 +76,7 @@ pub extern "C" fn zb_context_destroy(context: *mut zb_context) -> zb_status {
             return Ok(());
         }
         let entry = CONTEXTS.retire(context as usize).map_err(handles::refused::<zb_context>)?;
+        queue::context_destroyed(&entry.line);
         // a run that cannot be stopped just goes on
         let _ = watchdog::cancel(&entry.stop);
         Ok(())
@@ -122,7 +126,7 @@ pub unsafe extern "C" fn zb_context_resize_input(
         }
         // SAFETY: the caller's promise.
         let dims = Dims::new(unsafe { pointers::array(dims, rank as usize, "dims") }?)?;
-        with_state(context, |state| state.resize_input(slots::from_c(slot), dims))
+        with_idle(context, |state| state.resize_input(slots::from_c(slot), dims))
     })
 }
 
@@ -157,8 +161,9 @@ pub unsafe extern "C" fn zb_context_get_slot_info(
         unsafe { versioned::check_out(info, "info") }?;
         let slot = slots::from_c(slot);
         let mut entered = CONTEXTS.enter_short(handles::number(context)?).map_err(handles::refused::<zb_context>)?;
-        let facts = entered.slot_facts(slot)?;
-        let mut value = declared_info(entered.model().slot(slot)?);
+        let front = entered.front();
+        let facts = front.slot_facts(slot)?;
+        let mut value = declared_info(front.model().slot(slot)?);
         value.flags = slots::flags_to_c(facts.flags);
         value.desc = slots::write_desc(&facts.desc);
         value.size = facts.size;
@@ -214,7 +219,7 @@ pub unsafe extern "C" fn zb_context_get_requirements(
     guard(|| {
         // SAFETY: the caller's promise.
         unsafe { versioned::check_out(requirements, "requirements") }?;
-        let needs = with_running(context, |state| state.requirements(slots::from_c(slot)))?;
+        let needs = with_planning(context, |state| state.requirements(slots::from_c(slot)))?;
         // SAFETY: checked above.
         unsafe { versioned::write(requirements, &requirements_to_c(&needs)) };
         Ok(())
@@ -351,14 +356,26 @@ pub unsafe extern "C" fn zb_context_output_view(
 /// For calls that are short and run no engine code that takes long: two threads wait for each other.
 pub fn with_state<T>(context: *mut zb_context, body: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
     let mut entered = CONTEXTS.enter_short(handles::number(context)?).map_err(handles::refused::<zb_context>)?;
-    body(&mut entered)
+    body(entered.front())
+}
+
+/// The same for those that have no place while a queue has work for the context.
+pub fn with_idle<T>(context: *mut zb_context, body: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
+    let mut entered = CONTEXTS.enter_short(handles::number(context)?).map_err(handles::refused::<zb_context>)?;
+    body(entered.idle()?)
+}
+
+/// For questions that may have to plan.
+pub fn with_planning<T>(context: *mut zb_context, body: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
+    let mut entered = CONTEXTS.enter_run(handles::number(context)?).map_err(handles::refused::<zb_context>)?;
+    body(entered.front())
 }
 
 /// For calls that may take as long as a run: a second one is refused at once.
 #[inline]
 pub fn with_running<T>(context: *mut zb_context, body: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
     let mut entered = CONTEXTS.enter_run(handles::number(context)?).map_err(handles::refused::<zb_context>)?;
-    body(&mut entered)
+    body(entered.idle()?)
 }
 
 fn requirements_to_c(needs: &Requirements) -> zb_requirements {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::layout::{zb_context, zb_model, zb_tensor};
+use super::layout::{zb_context, zb_event, zb_model, zb_queue, zb_tensor};
 use super::slot_text::ModelText;
 use crate::base::{Error, Kind, Result, Status};
-use crate::core::{Context, Model, Stop, Tensor};
+use crate::core::queue::ContextLine;
+use crate::core::{Event, Model, Post, Queue, Stop, Tensor};
 use crate::handle::{Refused, Table};
 
 /// A model with its names as C strings.
@@ -18,14 +19,14 @@ pub struct ModelEntry {
 pub struct ContextEntry {
     pub text: Arc<ModelText>,
     pub stop: Arc<Stop>,
+    pub line: Arc<ContextLine>,
 }
 
-/// The state of a context; boxed, so that a slot of the table stays small.
-pub type ContextState = Box<Context>;
-
 pub static MODELS: Table<ModelEntry> = Table::new(Kind::Model);
-pub static CONTEXTS: Table<ContextEntry, ContextState> = Table::new(Kind::Context);
+pub static CONTEXTS: Table<ContextEntry, Post> = Table::new(Kind::Context);
 pub static TENSORS: Table<Arc<Tensor>> = Table::new(Kind::Tensor);
+pub static QUEUES: Table<Arc<Queue>> = Table::new(Kind::Queue);
+pub static EVENTS: Table<Arc<Event>> = Table::new(Kind::Event);
 
 /// A type of handle, for texts.
 pub trait Handle {
@@ -42,6 +43,14 @@ impl Handle for zb_context {
 
 impl Handle for zb_tensor {
     const NAME: &'static str = "tensor";
+}
+
+impl Handle for zb_queue {
+    const NAME: &'static str = "queue";
+}
+
+impl Handle for zb_event {
+    const NAME: &'static str = "event";
 }
 
 /// The number behind a handle that may not be NULL.

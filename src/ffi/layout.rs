@@ -27,6 +27,16 @@ pub struct zb_tensor {
     _private: [u8; 0],
 }
 
+/// An ordered timeline of writes, inferences and reads: to be used from any thread.
+pub struct zb_queue {
+    _private: [u8; 0],
+}
+
+/// How one operation of a queue ended, or will end: to be used from any thread.
+pub struct zb_event {
+    _private: [u8; 0],
+}
+
 /// Tells the host that zerobind uses its memory no more: called exactly once for each successful call that was given it.
 ///
 /// `data` and `size` are those given when the memory was handed over. Called on whichever thread ends the last use, with no
@@ -38,6 +48,24 @@ pub type zb_release_fn = Option<unsafe extern "C" fn(user_data: *mut c_void, dat
 /// Called on any thread, maybe while an engine holds a lock of its own. Inside, only functions that return no zb_status may
 /// be called; all others return ZB_ERROR_BUSY. No exception may leave it.
 pub type zb_log_fn = Option<unsafe extern "C" fn(user_data: *mut c_void, level: i32, text: *const c_char)>;
+
+/// Told once that an event is settled: `result` is how its operation ended, ZB_OK or an error.
+///
+/// Called on the thread that settles the event, or inside zb_event_on_complete if it is settled already, with no lock held.
+/// Any function may be called inside, any destroy included; waiting for something of the same queue that is not settled is
+/// ZB_ERROR_BUSY. `event` is the handle that the callback was set with, which may have been destroyed since. No exception may
+/// leave it.
+pub type zb_complete_fn = Option<unsafe extern "C" fn(user_data: *mut c_void, event: *mut zb_event, result: zb_status)>;
+
+/// Runs one task of a queue. Given to an executor; a second call with the same task, or a late one, does nothing.
+pub type zb_task_fn = Option<unsafe extern "C" fn(task: *mut c_void)>;
+
+/// Has `run(task)` called once, now or later, on any thread; an executor of the host's.
+///
+/// Called with no lock held, on threads that put operations into queues or run tasks. Returns 0, or another number if it takes
+/// no task: then the operation is refused with ZB_ERROR_BUSY, or, where it had been accepted, all that waits in the queue is
+/// settled with ZB_ERROR_CANCELLED. No exception may leave it.
+pub type zb_submit_fn = Option<unsafe extern "C" fn(user_data: *mut c_void, run: zb_task_fn, task: *mut c_void) -> i32>;
 
 /// Element type and shape of dense, row-major memory. Frozen.
 #[repr(C)]
@@ -77,6 +105,17 @@ pub struct zb_loan {
 pub struct zb_option {
     pub key: *const c_char,
     pub value: *const c_char,
+}
+
+/// A tensor for a slot of one queued inference. Frozen.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct zb_slot_tensor {
+    /// The slot; each at most once.
+    pub slot: zb_slot,
+    /// 0.
+    pub flags: u32,
+    pub tensor: *mut zb_tensor,
 }
 
 /// How to open a model. Start from ZB_MODEL_OPTIONS_INIT or zb_model_options_init.
@@ -129,6 +168,19 @@ pub struct zb_infer_options {
     /// runs and nothing is written; during the run the engine is asked to stop, as by zb_context_cancel and with the same
     /// limits. Either way the call gives ZB_ERROR_DEADLINE_EXCEEDED; a run that completes is ZB_OK, however late.
     pub deadline_ns: u64,
+}
+
+/// How to make a queue. NULL or ZB_QUEUE_OPTIONS_INIT for the defaults.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct zb_queue_options {
+    /// sizeof(zb_queue_options).
+    pub struct_size: u32,
+    /// Most operations that are not settled; 0: 64.
+    pub capacity: u32,
+    /// The host's executor; NULL: the queue makes a thread of its own.
+    pub submit: zb_submit_fn,
+    pub user_data: *mut c_void,
 }
 
 /// State of an engine's library. Strings live as long as the process; NULL for what is not known.

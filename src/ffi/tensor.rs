@@ -4,12 +4,14 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use super::constants::ZB_MAP_READ_ONLY;
+use super::constants::{ZB_SYNC_TO_DEVICE, ZB_SYNC_TO_HOST};
+use super::event::timeout;
 use super::guard::guard;
 use super::handles::{self, TENSORS};
 use super::layout::{zb_context, zb_release_fn, zb_slot, zb_status, zb_tensor, zb_tensor_desc};
 use super::{context, pointers, release, slots};
 use crate::base::{Result, fail};
-use crate::core::Tensor;
+use crate::core::{Tensor, queue};
 use crate::memory::{Access, HostRange};
 
 /// Makes a tensor of memory that the caller owns, without copying it.
@@ -111,7 +113,7 @@ pub unsafe extern "C" fn zb_tensor_alloc_for(
 ) -> zb_status {
     guard(|| {
         pointers::check_out(tensor, "tensor")?;
-        let made = context::with_running(context, |state| state.alloc_for(slots::from_c(slot)))?;
+        let made = context::with_planning(context, |state| state.alloc_for(slots::from_c(slot)))?;
         // SAFETY: not NULL, writable.
         unsafe { publish(made, tensor) }
     })
@@ -206,13 +208,39 @@ pub unsafe extern "C" fn zb_tensor_get_desc(tensor: *mut zb_tensor, desc: *mut z
     })
 }
 
-/// Destroys the handle; NULL is fine. Bindings of the tensor stay and keep its memory; `release` is called when the last of
-/// them is gone, on the thread that ends it, maybe inside this call.
+/// Destroys the handle; NULL is fine. Bindings of the tensor stay and keep its memory, and so do writes and inferences in
+/// queues; reads in queues that have not started are settled with DESTROYED. `release` is called when the last use is gone, on
+/// the thread that ends it, maybe inside this call.
 ///
 /// Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn zb_tensor_destroy(tensor: *mut zb_tensor) -> zb_status {
-    guard(|| handles::destroy(&TENSORS, tensor))
+    guard(|| {
+        if tensor.is_null() {
+            return Ok(());
+        }
+        let pinned = TENSORS.retire(tensor as usize).map_err(handles::refused::<zb_tensor>)?;
+        queue::tensor_destroyed(&pinned);
+        Ok(())
+    })
+}
+
+/// Waits until every operation on the tensor that is in a queue now is settled: then the host may use its memory. `direction`
+/// is ZB_SYNC_TO_HOST before the host reads, ZB_SYNC_TO_DEVICE after it has written; for memory of the host both are the
+/// same. `timeout_ns` 0 only asks, UINT64_MAX waits for good.
+///
+/// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (direction), TIMEOUT (the operations go on), BUSY (inside
+/// an operation or a callback of a queue that would have to be waited for).
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn zb_tensor_sync(tensor: *mut zb_tensor, direction: i32, timeout_ns: u64) -> zb_status {
+    guard(|| {
+        let tensor = shared(tensor)?;
+        if ![ZB_SYNC_TO_HOST, ZB_SYNC_TO_DEVICE].contains(&direction) {
+            return fail!(InvalidArgument, "direction {direction}: give ZB_SYNC_TO_HOST (0) or ZB_SYNC_TO_DEVICE (1)");
+        }
+        queue::sync(&tensor, timeout(timeout_ns))
+    })
 }
 
 /// Binds the tensor to a slot of the context until it is unbound, replaced, or the context goes.

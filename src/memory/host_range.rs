@@ -57,6 +57,15 @@ impl HostRange {
         HostRange { size: size.min(self.size), ..*self }
     }
 
+    /// `size` bytes from byte `offset` on, if they are in the range.
+    pub fn part(&self, offset: usize, size: usize) -> Option<HostRange> {
+        if offset.checked_add(size)? > self.size {
+            return None;
+        }
+        let data = self.data.wrapping_byte_add(offset);
+        Some(HostRange { data, size, capacity: size, ..*self })
+    }
+
     /// The same tensor with nothing behind it.
     pub fn without_slack(&self) -> HostRange {
         HostRange { capacity: self.size, ..*self }

@@ -43,7 +43,7 @@ impl Context {
         Ok(self.replace(position, None))
     }
 
-    fn replace(&mut self, position: usize, tensor: Option<Arc<Tensor>>) -> Displaced {
+    pub(super) fn replace(&mut self, position: usize, tensor: Option<Arc<Tensor>>) -> Displaced {
         if self.slots[position].attached == Attached::Binding {
             self.detach(position);
         }

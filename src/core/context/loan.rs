@@ -67,7 +67,7 @@ impl Context {
         }
     }
 
-    fn gives_new_shape(&self, slot: Slot, desc: &Desc) -> bool {
+    pub(super) fn gives_new_shape(&self, slot: Slot, desc: &Desc) -> bool {
         let declared = &self.model.slots(slot.side)[slot.index].desc;
         desc.dtype == declared.dtype
             && desc.dims.is_known()

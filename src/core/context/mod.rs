@@ -4,9 +4,11 @@
 //! decides how the memory of a slot meets the engine's, `settle` checks the whole set and hands it to the engine, `run` runs
 //! it, `report` tells about it.
 
+mod away;
 mod binding;
 mod fit;
 mod loan;
+mod post;
 mod report;
 mod reset;
 mod route;
@@ -27,9 +29,11 @@ use crate::base::{Desc, Dims, Kind, Result, Side, Slot};
 use crate::memory::{Buffer, HostRange};
 use crate::runtime::{EngineContext, Facts, Plan};
 
+pub use binding::Displaced;
 pub use loan::Lending;
+pub use post::{Captured, Post};
 pub use report::{Path, Report, Stats};
-pub use run::Deadline;
+pub use run::{Deadline, Limits};
 pub use shapes::{Requirements, SlotFacts};
 
 use fit::Fit;
@@ -61,7 +65,7 @@ pub struct Context {
     // dropped first: it may hold addresses of what follows
     engine: Box<dyn EngineContext>,
     // and the count before the tensors, whose release may look at it
-    _counted: Counted,
+    _counted: Option<Counted>,
     facts: Facts,
     copy_policy: CopyPolicy,
     profile: bool,
@@ -74,7 +78,7 @@ pub struct Context {
     good_resized: Vec<Option<Dims>>,
     /// Input shapes of `plan`.
     planned_dims: Vec<Dims>,
-    plan: Option<Plan>,
+    plan: Option<Arc<Plan>>,
     /// Some slots are one tensor of the engine.
     has_twins: bool,
     /// The shapes that a run would have may be others than the planned ones.
@@ -171,7 +175,7 @@ impl Context {
             has_run: false,
             stats: Stats::default(),
             model,
-            _counted: Counted::new(Kind::Context),
+            _counted: Some(Counted::new(Kind::Context)),
         };
         Ok((context, stop))
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::Context;
@@ -9,6 +10,7 @@ use super::report::LastRun;
 use super::route::Route;
 use crate::base::{Desc, Error, Result, Status, fail};
 use crate::core::Tensor;
+use crate::core::queue::hold_patiently;
 use crate::core::stop::{Cause, Running, Stop};
 use crate::core::usage::{self, Access, Usage, Uses};
 use crate::core::watchdog::{self, Armed};
@@ -29,6 +31,16 @@ impl Deadline {
     }
 }
 
+/// What may end a run before it starts, or early.
+#[derive(Clone, Copy, Default)]
+pub struct Limits<'a> {
+    pub deadline: Option<Deadline>,
+    /// Set when the run is not to happen.
+    pub cancelled: Option<&'a AtomicBool>,
+    /// Waits for tensors that are in use, instead of giving up.
+    pub is_patient: bool,
+}
+
 /// A bound tensor that a run uses.
 pub struct Use {
     tensor: Arc<Tensor>,
@@ -46,19 +58,25 @@ impl Uses for Use {
 
 impl Context {
     /// Runs with what is bound, until the deadline at most. A call that is refused by a check writes nothing.
+    #[inline]
     pub fn infer(&mut self, deadline: Option<Deadline>) -> Result<()> {
+        self.infer_within(&Limits { deadline, ..Limits::default() })
+    }
+
+    /// The same with all that can end a run early.
+    pub fn infer_within(&mut self, limits: &Limits<'_>) -> Result<()> {
         // taken out, as the tensors are below: guards end what they stand for also when an engine panics
         let Some(stop) = self.stop.take() else {
             return fail!(Busy, "the context is running");
         };
-        let result = self.infer_stoppable(&stop, deadline);
+        let result = self.infer_stoppable(&stop, limits);
         self.stop = Some(stop);
         result?;
         self.stats.runs += 1;
         Ok(())
     }
 
-    fn infer_stoppable(&mut self, stop: &Arc<Stop>, deadline: Option<Deadline>) -> Result<()> {
+    fn infer_stoppable(&mut self, stop: &Arc<Stop>, limits: &Limits<'_>) -> Result<()> {
         // whoever wants this run to end can say so from here on
         let running = stop.begin();
         if !self.settled {
@@ -66,17 +84,18 @@ impl Context {
         }
         self.viewable = false;
         let uses = std::mem::take(&mut self.uses);
-        let result = self.run_holding(&uses, &running, deadline);
+        let result = self.run_holding(&uses, &running, limits);
         self.uses = uses;
         result
     }
 
-    fn run_holding(&mut self, uses: &[Use], running: &Running<'_>, deadline: Option<Deadline>) -> Result<()> {
+    fn run_holding(&mut self, uses: &[Use], running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
         if self.can_vanish {
             self.check_still_there(uses)?;
         }
         match usage::hold(uses) {
-            Ok(_held) => self.run_watched(running, deadline),
+            Ok(_held) => self.run_watched(running, limits),
+            Err(_) if limits.is_patient => self.run_patiently(uses, running, limits),
             Err(refused) => {
                 let label = self.label(uses[refused].position);
                 fail!(Busy, "the tensor bound to {label} is in use by a run of another context: wait for it")
@@ -84,7 +103,19 @@ impl Context {
         }
     }
 
-    fn run_watched(&mut self, running: &Running<'_>, deadline: Option<Deadline>) -> Result<()> {
+    /// Waits for direct runs of other contexts that use the same tensors.
+    #[cold]
+    fn run_patiently(&mut self, uses: &[Use], running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
+        let never = AtomicBool::new(false);
+        let _held = hold_patiently(uses, limits.cancelled.unwrap_or(&never))?;
+        self.run_watched(running, limits)
+    }
+
+    fn run_watched(&mut self, running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
+        let deadline = limits.deadline;
+        if limits.cancelled.is_some_and(|cancelled| cancelled.load(Ordering::Acquire)) {
+            return Err(stopped(Cause::Cancel, deadline, NOT_STARTED));
+        }
         let _armed = deadline.map(|deadline| arm(running, deadline)).transpose()?;
         if let Some(cause) = running.cause() {
             return Err(stopped(cause, deadline, NOT_STARTED));

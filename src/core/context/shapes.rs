@@ -1,5 +1,7 @@
 //! Shapes: what the host asked for, what is planned, and planning itself.
 
+use std::sync::Arc;
+
 use super::{Attached, Context};
 use crate::base::{Desc, Dims, Result, Side, Slot, SlotFlags, fail};
 use crate::core::Tensor;
@@ -108,7 +110,7 @@ impl Context {
     /// Takes a plan of `planned_dims` that is in force in the engine, where nothing is attached.
     pub(super) fn adopt(&mut self, plan: Plan) {
         self.has_twins = plan.inputs.iter().chain(&plan.outputs).any(|planned| planned.twin.is_some());
-        self.plan = Some(plan);
+        self.plan = Some(Arc::new(plan));
         // what a new address costs is only found out by planning
         self.facts = self.engine.facts();
         self.fit_all();
@@ -213,7 +215,7 @@ impl Context {
     }
 
     /// A tensor that fits the slot as it is planned now.
-    pub fn alloc_for(&mut self, slot: Slot) -> Result<std::sync::Arc<Tensor>> {
+    pub fn alloc_for(&mut self, slot: Slot) -> Result<Arc<Tensor>> {
         let requirements = self.requirements(slot)?;
         let desc = self.planned(slot).map_or_else(|| self.wanted_desc(slot), |planned| planned.desc);
         if !desc.dims.is_known() {

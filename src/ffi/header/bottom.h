@@ -3,6 +3,7 @@
 #define ZB_MODEL_OPTIONS_INIT {(uint32_t)sizeof(zb_model_options), ZB_RUNTIME_AUTO, {0}, 0, NULL, 0}
 #define ZB_CONTEXT_OPTIONS_INIT {(uint32_t)sizeof(zb_context_options), 0, ZB_COPY_NEVER, 0, NULL, 0}
 #define ZB_INFER_OPTIONS_INIT {(uint32_t)sizeof(zb_infer_options), 0, 0}
+#define ZB_QUEUE_OPTIONS_INIT {(uint32_t)sizeof(zb_queue_options), 0, NULL, NULL}
 #define ZB_RUNTIME_INFO_INIT {(uint32_t)sizeof(zb_runtime_info), 0, NULL, NULL, NULL}
 #define ZB_SLOT_INFO_INIT {(uint32_t)sizeof(zb_slot_info), 0, {0, 0, {0}}, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0}
 #define ZB_REQUIREMENTS_INIT {(uint32_t)sizeof(zb_requirements), 0, 0, 0, 0, 0, 0}
@@ -79,6 +80,8 @@ ZB_STATIC_ASSERT(sizeof(zb_option) == 16, "zb_option");
 ZB_STATIC_ASSERT(sizeof(zb_model_options) == 64, "zb_model_options");
 ZB_STATIC_ASSERT(sizeof(zb_context_options) == 32, "zb_context_options");
 ZB_STATIC_ASSERT(sizeof(zb_infer_options) == 16, "zb_infer_options");
+ZB_STATIC_ASSERT(sizeof(zb_slot_tensor) == 16, "zb_slot_tensor");
+ZB_STATIC_ASSERT(sizeof(zb_queue_options) == 24, "zb_queue_options");
 ZB_STATIC_ASSERT(sizeof(zb_runtime_info) == 32, "zb_runtime_info");
 ZB_STATIC_ASSERT(sizeof(zb_slot_info) == 200, "zb_slot_info");
 ZB_STATIC_ASSERT(sizeof(zb_requirements) == 40, "zb_requirements");

@@ -1,0 +1,116 @@
+//! Running a context on a queue, while the context itself stays open to other calls.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+use super::work::Use;
+use crate::base::{Error, Side, Slot, Status};
+use crate::core::context::{Captured, Context, Deadline, Displaced, Limits, Post};
+use crate::core::event::{Event, Outcome, SlotDescs};
+
+/// The way to a context whose handle may be destroyed at any time.
+#[derive(Clone, Copy)]
+pub struct Gate {
+    pub handle: usize,
+    /// Calls the function with the context, to itself for a moment.
+    pub enter: Enter,
+}
+
+pub type Enter = fn(usize, &mut dyn FnMut(&mut Post)) -> std::result::Result<(), GateClosed>;
+
+/// Why a context cannot be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateClosed {
+    Gone,
+    Poisoned,
+}
+
+/// One run of a context with the bindings and shapes that it had when this was made.
+pub struct Inference {
+    pub gate: Gate,
+    pub captured: Captured,
+    pub deadline: Option<Deadline>,
+}
+
+impl Inference {
+    /// The tensors that it uses, each once.
+    pub fn uses(&self) -> Vec<Use> {
+        let mut uses: Vec<Use> = Vec::new();
+        for (side, tensor) in self.captured.tensors() {
+            let known = uses.iter_mut().find(|used| Arc::ptr_eq(&used.tensor, tensor));
+            match (known, side) {
+                (Some(known), Side::Output) => *known = Use::write(tensor.clone(), true),
+                (Some(_), Side::Input) => {}
+                (None, Side::Output) => uses.push(Use::write(tensor.clone(), true)),
+                (None, Side::Input) => uses.push(Use::read(tensor.clone())),
+            }
+        }
+        uses
+    }
+
+    /// Runs. The context is taken out for that, and brings back what the host changed meanwhile.
+    pub fn run(self, event: &Event) -> Outcome {
+        let Inference { gate, captured, deadline } = self;
+        let mut taken = None;
+        if let Err(closed) = (gate.enter)(gate.handle, &mut |post| taken = Some(post.send_away())) {
+            return closed.outcome();
+        }
+        let Some(mut context) = taken else { return GateClosed::Gone.outcome() };
+        let limits = Limits { deadline, cancelled: Some(event.cancelled()), is_patient: true };
+        let mut replaced = Vec::new();
+        let run = || {
+            replaced = context.install(captured);
+            let result = context.infer_within(&limits);
+            result.map(|()| event.wants_slots().then(|| Box::new(slots_of(&mut context))))
+        };
+        match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(result) => {
+                bring_back(gate, context, replaced);
+                match result {
+                    Ok(slots) => Outcome { error: None, slots },
+                    Err(error) => Outcome::failed(error),
+                }
+            }
+            Err(payload) => {
+                // nobody is to use it again
+                drop(context);
+                poison(gate);
+                resume_unwind(payload)
+            }
+        }
+    }
+}
+
+fn bring_back(gate: Gate, context: Box<Context>, mut displaced: Vec<Displaced>) {
+    let mut context = Some(context);
+    let entered = (gate.enter)(gate.handle, &mut |post| {
+        if let Some(context) = context.take() {
+            displaced.append(&mut post.come_home(context));
+        }
+    });
+    // a context that was destroyed meanwhile goes here, where no lock is held; so do tensors that it let go
+    drop((entered, context, displaced));
+}
+
+fn poison(gate: Gate) {
+    let panic = || (gate.enter)(gate.handle, &mut |_| panic!("a run of this context panicked"));
+    let _ = catch_unwind(AssertUnwindSafe(panic));
+}
+
+fn slots_of(context: &mut Context) -> SlotDescs {
+    let counts = [Side::Input, Side::Output].map(|side| context.model().slots(side).len());
+    let mut descs = |side, count: usize| {
+        let slots = (0..count).map(|index| Slot { side, index });
+        slots.filter_map(|slot| context.slot_facts(slot).ok()).map(|facts| facts.desc).collect()
+    };
+    SlotDescs { inputs: descs(Side::Input, counts[0]), outputs: descs(Side::Output, counts[1]) }
+}
+
+impl GateClosed {
+    fn outcome(self) -> Outcome {
+        Outcome::failed(match self {
+            GateClosed::Gone => Error::new(Status::Destroyed, "the context was destroyed before the operation started"),
+            GateClosed::Poisoned => Error::new(Status::Panic, "a bug was caught in this context before"),
+        })
+    }
+}

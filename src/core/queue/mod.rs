@@ -1,0 +1,144 @@
+//! Queues: ordered timelines of writes, inferences and reads.
+//!
+//! `timeline` knows what waits for what and is the only place with a lock; `work` is what an operation does; `worker` is who
+//! does it: a thread of the queue's own, or tasks that an executor of the host runs; `inference` runs a context that stays
+//! open to other calls meanwhile.
+
+mod inference;
+mod lines;
+mod timeline;
+mod work;
+mod worker;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::count::Counted;
+use super::event::Event;
+use super::tensor::Tensor;
+use crate::base::{Error, Kind, Result, Status, fail};
+use crate::memory::HostRange;
+
+pub use inference::{Gate, GateClosed, Inference};
+pub use lines::{ContextLine, OpId, Place, TensorLine};
+pub use timeline::{context_destroyed, tensor_destroyed};
+pub use work::hold_patiently;
+pub use worker::run_task;
+
+use timeline::{New, Timeline};
+use work::Work;
+
+/// Unsettled operations of a queue when the host sets no limit.
+const DEFAULT_CAPACITY: usize = 64;
+
+/// Runs tasks of queues on threads of the host's.
+pub trait Executor: Send + Sync {
+    /// Has `run_task(task)` called once, now or later, on any thread. `false`: it will not be.
+    fn submit(&self, task: usize) -> bool;
+}
+
+/// An ordered timeline.
+pub struct Queue {
+    id: u64,
+    capacity: usize,
+    /// `None`: a thread of its own.
+    executor: Option<Box<dyn Executor>>,
+    _counted: Counted,
+}
+
+impl Queue {
+    /// `capacity` 0 stands for 64.
+    pub fn create(capacity: usize, executor: Option<Box<dyn Executor>>) -> Result<Arc<Queue>> {
+        let capacity = if capacity == 0 { DEFAULT_CAPACITY } else { capacity };
+        let id = Timeline::global().new_id();
+        let queue = Arc::new(Queue { id, capacity, executor, _counted: Counted::new(Kind::Queue) });
+        let awake = Timeline::global().open(queue.clone());
+        if queue.executor.is_none()
+            && let Err(error) = worker::start(id, awake)
+        {
+            Timeline::global().close(id);
+            return Err(error);
+        }
+        Ok(queue)
+    }
+
+    /// Ends the queue: what has not started is settled with `DESTROYED`, what runs is asked to stop.
+    pub fn destroy(&self) {
+        Timeline::global().close(self.id);
+    }
+
+    /// Runs a context with what was captured of it.
+    pub fn infer(&self, inference: Inference, place: Place, wants_slots: bool) -> Result<Arc<Event>> {
+        let uses = inference.uses();
+        self.add(New { uses, context: Some(place), wants_slots, ..New::of(Work::Infer(Box::new(inference))) })
+    }
+
+    /// Writes bytes into a tensor, `offset` bytes from its start. They are copied before this returns.
+    pub fn write(&self, tensor: Arc<Tensor>, offset: usize, source: &HostRange) -> Result<Arc<Event>> {
+        let range = work::part(&tensor, offset, source.size())?;
+        work::require_writable(&tensor)?;
+        let bytes = work::copy_of(source)?;
+        let whole = source.size() == tensor.range().size();
+        self.add(New { uses: vec![work::Use::write(tensor, whole)], ..New::of(Work::Write { bytes, range }) })
+    }
+
+    /// Reads bytes of a tensor, `offset` bytes from its start. The destination is lent until the event is settled.
+    pub fn read(&self, tensor: Arc<Tensor>, offset: usize, destination: HostRange) -> Result<Arc<Event>> {
+        let range = work::part(&tensor, offset, destination.size())?;
+        self.add(New { uses: vec![work::Use::read(tensor)], ..New::of(Work::Read { range, destination }) })
+    }
+
+    /// Settles when all before it has.
+    pub fn fence(&self) -> Result<Arc<Event>> {
+        self.add(New::of(Work::Nothing))
+    }
+
+    /// Lets nothing that comes later start before `event` is settled.
+    pub fn wait_event(&self, event: &Event) -> Result<()> {
+        self.add(New { after: vec![event.operation()], ..New::of(Work::Nothing) }).map(drop)
+    }
+
+    /// Waits until everything that is in the queue now is settled.
+    pub fn finish(&self, time: Option<Duration>) -> Result<()> {
+        let event = self.add(New { is_unlimited: true, ..New::of(Work::Nothing) })?;
+        wait_for(&event, time)
+    }
+
+    fn add(&self, new: New) -> Result<Arc<Event>> {
+        Timeline::global().add(self.id, self.capacity, new)
+    }
+}
+
+/// Waits until every operation on a tensor that is in any queue now is settled.
+pub fn sync(tensor: &Tensor, time: Option<Duration>) -> Result<()> {
+    let end = time.map(|time| (std::time::Instant::now(), time));
+    for event in Timeline::global().events_of(tensor) {
+        let left = end.map(|(start, time)| time.saturating_sub(start.elapsed()));
+        wait_for(&event, left)?;
+    }
+    Ok(())
+}
+
+/// Asks for an operation not to happen: one that waits never starts, one that runs is asked to stop.
+pub fn cancel(event: &Arc<Event>) -> Result<()> {
+    Timeline::global().cancel(event)
+}
+
+/// Refuses to wait where only this thread could end the wait.
+pub fn check_may_wait(event: &Event) -> Result<()> {
+    if !event.is_settled() && worker::current() == Some(event.queue()) {
+        return fail!(
+            Busy,
+            "waiting here would wait for good: this thread is inside an operation or a callback of the same queue"
+        );
+    }
+    Ok(())
+}
+
+fn wait_for(event: &Event, time: Option<Duration>) -> Result<()> {
+    check_may_wait(event)?;
+    match event.wait(time) {
+        Some(_) => Ok(()),
+        None => Err(Error::new(Status::Timeout, "the time is over; the operations go on")),
+    }
+}
