@@ -380,7 +380,11 @@ pub fn with_running<T>(context: *mut zb_context, body: impl FnOnce(&mut Context)
 
 fn requirements_to_c(needs: &Requirements) -> zb_requirements {
     let mut value: zb_requirements = versioned::zeroed();
-    value.memory_kinds = if cfg!(unix) { ZB_MEMORY_HOST | ZB_MEMORY_SHARED } else { ZB_MEMORY_HOST };
+    value.memory_kinds = match needs.holdable {
+        false => 0,
+        true if cfg!(unix) => ZB_MEMORY_HOST | ZB_MEMORY_SHARED,
+        true => ZB_MEMORY_HOST,
+    };
     value.size = needs.size;
     value.alignment = needs.alignment as u64;
     value.slack = needs.slack as u64;

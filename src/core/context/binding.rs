@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Attached, Context, CopyPolicy};
-use crate::base::{Desc, Result, Side, Slot, fail};
+use crate::base::{Desc, Dtype, Result, Side, Slot, fail};
 use crate::core::Tensor;
 use crate::memory::{Access, HostRange};
 
@@ -60,6 +60,7 @@ impl Context {
     /// Type and shape against the slot: the type always, the shape as far as it is fixed by the model or a resize.
     pub(super) fn check_desc(&self, slot: Slot, desc: &Desc, size: usize) -> Result<()> {
         let info = self.model.slot(slot)?;
+        self.check_holdable(slot)?;
         if desc.dtype != info.desc.dtype {
             let wanted = self.wanted_desc(slot);
             return fail!(
@@ -93,6 +94,22 @@ impl Context {
             );
         }
         Ok(())
+    }
+
+    /// Whether there is memory of a host for such elements at all.
+    pub(super) fn check_holdable(&self, slot: Slot) -> Result<()> {
+        if self.model.slot(slot)?.desc.dtype != Dtype::String {
+            return Ok(());
+        }
+        let advice = match slot.side {
+            Side::Input => "this version cannot run a model with such an input",
+            Side::Output => "leave it unbound; its value cannot be had in this version",
+        };
+        fail!(
+            Unsupported,
+            "{} is made of strings, which the engine keeps in memory of its own: {advice}",
+            self.model.label(slot)
+        )
     }
 
     pub(super) fn check_access(&self, slot: Slot, access: Access) -> Result<()> {

@@ -76,6 +76,7 @@ impl Context {
     }
 
     fn missing_input(&self, position: usize) -> Result<Route> {
+        self.check_holdable(self.slot_at(position))?;
         fail!(
             Unbound,
             "{} has no memory: bind a tensor to it or lend it a buffer in zb_infer_with (a loan ends with its call)",

@@ -18,6 +18,8 @@ pub struct Requirements {
     pub rebind: Rebind,
     /// The engine's memory is always used, and the host's gets a copy.
     pub staged: bool,
+    /// Memory of the host can be given.
+    pub holdable: bool,
 }
 
 /// A slot of a context: the shape at the moment, and what planning found out.
@@ -211,12 +213,14 @@ impl Context {
             slack: if slot.side == Side::Input { self.facts.input_slack } else { 0 },
             rebind: self.facts.rebind,
             staged: planned.is_some_and(|planned| planned.fixed.is_some()),
+            holdable: self.check_holdable(slot).is_ok(),
         })
     }
 
     /// A tensor that fits the slot as it is planned now.
     pub fn alloc_for(&mut self, slot: Slot) -> Result<Arc<Tensor>> {
         let requirements = self.requirements(slot)?;
+        self.check_holdable(slot)?;
         let desc = self.planned(slot).map_or_else(|| self.wanted_desc(slot), |planned| planned.desc);
         if !desc.dims.is_known() {
             return fail!(
