@@ -109,6 +109,98 @@ const void *raw_tflite_output(raw_tflite *raw, int output, size_t *size)
     return data(tensor);
 }
 
+static engine_object *slot_tensor(const raw_tflite *raw, int is_output, int slot)
+{
+    engine_object *(*get)(engine_object *, int);
+    find(raw, is_output ? "TfLiteInterpreterGetOutputTensor" : "TfLiteInterpreterGetInputTensor", &get);
+    return get(raw->interpreter, slot);
+}
+
+void raw_tflite_quantization(raw_tflite *raw, int is_output, int slot, float *scale, int *zero_point)
+{
+    struct parameters {
+        float scale;
+        int32_t zero_point;
+    } found;
+    struct parameters (*get)(const engine_object *);
+    find(raw, "TfLiteTensorQuantizationParams", &get);
+    found = get(slot_tensor(raw, is_output, slot));
+    *scale = found.scale;
+    *zero_point = found.zero_point;
+}
+
+int raw_tflite_signature_count(raw_tflite *raw)
+{
+    int (*count)(const engine_object *);
+    find(raw, "TfLiteInterpreterGetSignatureCount", &count);
+    return count(raw->interpreter);
+}
+
+const char *raw_tflite_signature_key(raw_tflite *raw, int signature)
+{
+    const char *(*key)(const engine_object *, int);
+    find(raw, "TfLiteInterpreterGetSignatureKey", &key);
+    return key(raw->interpreter, signature);
+}
+
+static engine_object *make_runner(const raw_tflite *raw, const char *key)
+{
+    engine_object *(*get)(const engine_object *, const char *);
+    find(raw, "TfLiteInterpreterGetSignatureRunner", &get);
+    engine_object *runner = get(raw->interpreter, key);
+    REQUIRE(runner != NULL);
+    return runner;
+}
+
+static void delete_runner(const raw_tflite *raw, engine_object *runner)
+{
+    void (*runner_delete)(engine_object *);
+    find(raw, "TfLiteSignatureRunnerDelete", &runner_delete);
+    runner_delete(runner);
+}
+
+int raw_tflite_name_count(raw_tflite *raw, const char *key, int is_output)
+{
+    size_t (*get)(const engine_object *);
+    find(raw, is_output ? "TfLiteSignatureRunnerGetOutputCount" : "TfLiteSignatureRunnerGetInputCount", &get);
+    engine_object *runner = make_runner(raw, key);
+    int count = (int)get(runner);
+    delete_runner(raw, runner);
+    return count;
+}
+
+const char *raw_tflite_name(raw_tflite *raw, const char *key, int is_output, int index)
+{
+    const char *(*get)(const engine_object *, int);
+    find(raw, is_output ? "TfLiteSignatureRunnerGetOutputName" : "TfLiteSignatureRunnerGetInputName", &get);
+    engine_object *runner = make_runner(raw, key);
+    const char *name = get(runner, index);
+    delete_runner(raw, runner);
+    return name;
+}
+
+static int slot_count(const raw_tflite *raw, int is_output)
+{
+    int (*count)(const engine_object *);
+    find(raw, is_output ? "TfLiteInterpreterGetOutputTensorCount" : "TfLiteInterpreterGetInputTensorCount", &count);
+    return count(raw->interpreter);
+}
+
+int raw_tflite_named_slot(raw_tflite *raw, const char *key, int is_output, const char *name)
+{
+    engine_object *(*get)(engine_object *, const char *);
+    find(raw, is_output ? "TfLiteSignatureRunnerGetOutputTensor" : "TfLiteSignatureRunnerGetInputTensor", &get);
+    engine_object *runner = make_runner(raw, key);
+    engine_object *tensor = get(runner, name);
+    int slot = slot_count(raw, is_output) - 1;
+    REQUIRE(tensor != NULL);
+    while (slot >= 0 && slot_tensor(raw, is_output, slot) != tensor) {
+        slot--;
+    }
+    delete_runner(raw, runner);
+    return slot;
+}
+
 void raw_tflite_close(raw_tflite *raw)
 {
     void (*interpreter_delete)(engine_object *);
