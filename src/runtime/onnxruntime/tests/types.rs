@@ -97,6 +97,16 @@ fn nibbles_come_out_packed() {
     assert_eq!(bytes(y.range())[..4], [0x21, 0xf8, 0x70, 0xe3]);
 }
 
+/// Not every operator knows nibbles: even one that only passes them on does not.
+#[test]
+fn nibbles_are_for_operators_that_know_them() {
+    for code in [w::I4, w::U4] {
+        let error = unopened(unary("Identity", code, code, &[]).model());
+        assert_eq!(error.status, Status::Unsupported);
+        assert!(error.text.contains("Identity"), "{}", error.text);
+    }
+}
+
 #[test]
 fn complex_numbers_are_not_for_this_engine() {
     for (code, name) in [(w::C64, "complex64"), (w::C128, "complex128")] {
