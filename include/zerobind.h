@@ -55,7 +55,7 @@
  * - A copy is never silent. Where one would be needed the call fails and says why, or, if the context allows copies, the
  *   binding report says what was copied.
  * - Any function may be called from any thread. A context runs on one thread at a time: while it runs, every other call on
- *   it but destroy gives ZB_ERROR_BUSY. Contexts of one model run side by side.
+ *   it but cancel and destroy gives ZB_ERROR_BUSY. Contexts of one model run side by side.
  * - Structs that begin with struct_size are set up by their ..._INIT macro. Unknown flags are refused. Be ready for enum
  *   values that you do not know in what you are given.
  * - Unwinding (C++ exceptions, longjmp) must not leave a callback. After fork, the child may not call zerobind before exec.
