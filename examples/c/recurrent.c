@@ -24,7 +24,7 @@ static float *bind_new(zb_context *context, zb_slot slot)
     return data;
 }
 
-/* What a run wrote to `next` is the `state` of the run after it: two pieces of memory take turns, and nothing is copied. */
+/* What a run wrote to `next` is the next run's `state`: two pieces of memory take turns, and nothing is copied. */
 static void run_steps(zb_context *context, float *x, const float *y)
 {
     for (int step = 0; step < 4; step++) {
