@@ -16,9 +16,15 @@ fn the_program_in_the_readme_is_the_example() {
 
 #[test]
 fn links_lead_somewhere() {
-    for document in
-        ["README.md", "docs/architecture.md", "docs/engines.md", "docs/lifetimes.md", "docs/data.md", "docs/testing.md"]
-    {
+    for document in [
+        "README.md",
+        "docs/architecture.md",
+        "docs/data.md",
+        "docs/engines.md",
+        "docs/lifetimes.md",
+        "docs/shapes.md",
+        "docs/testing.md",
+    ] {
         let folder = Path::new(document).parent().expect("a file has a folder");
         let text = read(document);
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
@@ -28,39 +34,97 @@ fn links_lead_somewhere() {
     }
 }
 
-/// The documents name a test for each claim: `test_loans: a_new_address_every_call`, or `src/....rs: name`.
+/// A test that a document names: `test_loans: a_new_address_every_call`, or `src/....rs: name`.
+struct Named {
+    /// The file's text.
+    file: String,
+    path: String,
+    test: Option<String>,
+}
+
+/// The tests in a cell. A name without a file is in the file before it.
+fn named_in(cell: &str) -> Vec<Named> {
+    let (mut path, mut file) = (String::new(), String::new());
+    let mut named = Vec::new();
+    for quoted in cell.split('`').skip(1).step_by(2) {
+        let (place, test) = match quoted.split_once(": ") {
+            Some((place, test)) => (place, Some(test)),
+            None if quoted.starts_with("test_") || quoted.starts_with("src/") => (quoted, None),
+            None => ("", Some(quoted)),
+        };
+        if !place.is_empty() {
+            path = if place.starts_with("test_") { format!("c-tests/{place}.c") } else { place.to_owned() };
+            file = read(&path);
+        }
+        named.push(Named { file: file.clone(), path: path.clone(), test: test.map(str::to_owned) });
+    }
+    named
+}
+
+fn cells(row: &str) -> impl Iterator<Item = &str> {
+    row.trim_matches(['|', ' ']).split(" | ")
+}
+
 #[test]
 fn tests_that_are_named_exist() {
-    let document = read("docs/engines.md");
-    let mut named = 0;
-    let mut in_table = false;
-    for row in document.lines() {
-        in_table = row.ends_with("| test |") || (in_table && row.starts_with('|'));
-        if !in_table {
-            continue;
-        }
-        let Some(cell) = row.trim_end_matches(['|', ' ']).rsplit('|').next() else { continue };
-        // a name without a file is in the file before it
-        let mut file = String::new();
-        for quoted in cell.split('`').skip(1).step_by(2) {
-            let (path, test) = match quoted.split_once(": ") {
-                Some((path, test)) => (path, Some(test)),
-                None if quoted.starts_with("test_") || quoted.starts_with("src/") => (quoted, None),
-                None => ("", Some(quoted)),
-            };
-            if path.starts_with("test_") {
-                file = read(&format!("c-tests/{path}.c"));
-            } else if !path.is_empty() {
-                file = read(path);
-            }
-            if let Some(test) = test {
+    for (document, least) in [("docs/engines.md", 30), ("docs/shapes.md", 60)] {
+        let text = read(document);
+        let mut count = 0;
+        let mut in_table = false;
+        for row in text.lines() {
+            in_table = row.ends_with("| test |") || (in_table && row.starts_with('|'));
+            let cell = if in_table { cells(row).last() } else { None };
+            for Named { file, path, test } in named_in(cell.unwrap_or_default()) {
+                let test = test.unwrap_or_default();
                 assert!(
-                    file.contains(&format!("{test}(")),
-                    "docs/engines.md names the test {quoted}, which does not exist"
+                    test.is_empty() || file.contains(&format!("{test}(")),
+                    "{document} names the test {test} of {path}, which does not exist"
                 );
+                count += 1;
             }
-            named += 1;
         }
+        assert!(count > least, "the tables of tests in {document} were not found");
     }
-    assert!(named > 30, "the table of tests was not found");
+}
+
+/// Each cell of the table of what the engines can do names a test, and one that runs on the engine of its column.
+#[test]
+fn what_an_engine_can_do_is_tested_on_it() {
+    let engines = [("ON_TFLITE", "src/runtime/tflite/"), ("ON_ONNXRUNTIME", "src/runtime/onnxruntime/")];
+    let document = read("docs/engines.md");
+    let section = document.split("## What each engine can do through zerobind").nth(1).expect("the section is there");
+    let table = section.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    let mut rows = 0;
+    for row in table.skip(2) {
+        let cells: Vec<_> = cells(row).collect();
+        assert!(cells.len() == 3, "{row}");
+        for ((marker, folder), cell) in engines.iter().zip(&cells[1..]) {
+            let named = named_in(cell);
+            assert!(!named.is_empty(), "no test in the cell '{cell}'");
+            for Named { file, path, test } in named {
+                let test = test.unwrap_or_else(|| panic!("{cell}: a file is no test"));
+                let runs = if path.starts_with("c-tests/") {
+                    file.contains(&format!("ON_BOTH({test})")) || file.contains(&format!("{marker}({test})"))
+                } else {
+                    path.starts_with(folder) && file.contains(&format!("fn {test}("))
+                };
+                assert!(runs, "{test} of {path} does not run on the engine of the cell '{cell}'");
+            }
+        }
+        rows += 1;
+    }
+    assert!(rows > 20, "the table was not found");
+}
+
+/// Programs in part: each is in an example, which is compiled and run.
+#[test]
+fn fragments_are_from_examples() {
+    let examples = [read("examples/c/add.c"), read("examples/c/recurrent.c")];
+    let document = read("docs/shapes.md");
+    let fragments: Vec<_> =
+        document.split("```c\n").skip(1).map(|rest| rest.split("```").next().unwrap_or(rest)).collect();
+    assert!(!fragments.is_empty());
+    for fragment in fragments {
+        assert!(examples.iter().any(|example| example.contains(fragment)), "in no example:\n{fragment}");
+    }
 }
