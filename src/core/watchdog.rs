@@ -123,3 +123,41 @@ impl Requests {
         }
     }
 }
+
+#[cfg(all(test, not(feature = "loom")))]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::runtime::Canceller;
+
+    /// How often an engine was told.
+    #[derive(Default)]
+    struct Told(AtomicU32);
+
+    impl Canceller for Told {
+        fn cancel(&self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+
+        fn clear(&self) {}
+    }
+
+    #[test]
+    fn an_engine_is_told_again_until_the_run_has_ended() {
+        let engine = Arc::new(Told::default());
+        let stop = Arc::new(Stop::new(Some(engine.clone())));
+        let told = || engine.0.load(Ordering::SeqCst);
+        let running = stop.begin();
+        cancel(&stop).unwrap();
+        let patience = Instant::now() + Duration::from_secs(60);
+        while told() < 3 && Instant::now() < patience {
+            std::thread::sleep(PATIENCE);
+        }
+        assert!(told() >= 3, "told {} times", told());
+        drop(running);
+        let last = told();
+        std::thread::sleep(20 * PATIENCE);
+        assert_eq!(told(), last);
+    }
+}
