@@ -187,21 +187,18 @@ static void a_cancel_stops_a_run_with_loans(void)
 
 static void a_cancel_without_a_run_is_forgotten(void)
 {
-    zb_model *model = zt_open("add4");
+    zb_model *model = zt_open("chain");
     zb_context *context = zt_context(model);
-    zt_buffer x = zt_buffer_new(16), y = zt_buffer_new(16), z = zt_buffer_new(16);
-    const float sums[4] = {11, 22, 33, 44};
-    zt_fill_floats(&x, 1, 1);
-    zt_fill_floats(&y, 10, 10);
+    zt_buffer x = zt_buffer_new(4096), y = zt_buffer_new(4096);
+    zt_fill_floats(&x, 0, 1);
     CHECK_OK(zb_context_cancel(context));
-    zt_bind(context, ZB_INPUT(0), F32(4), &x);
-    zt_bind(context, ZB_INPUT(1), F32(4), &y);
-    zt_bind(context, ZB_OUTPUT(0), F32(4), &z);
+    zt_bind(context, ZB_INPUT(0), F32(1024), &x);
+    zt_bind(context, ZB_OUTPUT(0), F32(1024), &y);
     for (int i = 0; i < 5; i++) {
         CHECK_OK(zb_context_cancel(context));
-        memset(z.data, 0, z.size);
+        memset(y.data, 0, y.size);
         REQUIRE_OK(zb_infer(context, NULL));
-        CHECK_FLOATS(zt_floats(&z), sums, 4, 0);
+        CHECK(zt_floats(&y)[0] == 40 && zt_floats(&y)[1023] == 1063);
     }
     CHECK_OK(zb_context_destroy(context));
     CHECK_STATUS(zb_context_cancel(context), ZB_ERROR_INVALID_HANDLE);
@@ -209,7 +206,16 @@ static void a_cancel_without_a_run_is_forgotten(void)
     zb_model_destroy(model);
     FREE_BUFFER(&x);
     FREE_BUFFER(&y);
-    FREE_BUFFER(&z);
+}
+
+/* TFLite looks between two operators, and a model of one has no such place; there it does not pay for looking. */
+static void a_model_of_one_operator(void)
+{
+    zb_model *model = zt_open("add4");
+    zb_context *context = zt_context(model);
+    CHECK_STATUS(zb_context_cancel(context), zt_is_tflite() ? ZB_ERROR_UNSUPPORTED : ZB_OK);
+    zb_context_destroy(context);
+    zb_model_destroy(model);
 }
 
 typedef struct nagger {
@@ -383,6 +389,7 @@ static const zt_test tests[] = {
     ON_BOTH(a_cancel_stops_a_run),
     ON_BOTH(a_cancel_stops_a_run_with_loans),
     ON_BOTH(a_cancel_without_a_run_is_forgotten),
+    ON_BOTH(a_model_of_one_operator),
     ON_BOTH(requests_at_every_moment),
     ON_BOTH(a_destroy_stops_a_run),
     ON_TFLITE(what_a_delegate_has_taken_over_runs_to_its_end),

@@ -897,7 +897,7 @@ zb_status zb_context_destroy(struct zb_context *context);
 // state inside the engine are unspecified (zb_context_reset_state), and the next run is none the worse for it.
 //
 // Any thread, also during a run. May start one thread in the process. Errors: NULL_ARGUMENT, INVALID_HANDLE, UNSUPPORTED
-// (this build of the engine cannot stop), OUT_OF_MEMORY (the thread).
+// (the engine cannot stop it: a TFLite model of a single operator, or a build without cancellation), OUT_OF_MEMORY (the thread).
 ZB_MUST_USE
 zb_status zb_context_cancel(struct zb_context *ZB_NONNULL context);
 

@@ -52,7 +52,7 @@ pub fn arm(stop: &Arc<Stop>, run: u64, at: Instant) -> Result<Armed> {
 /// Asks the run in progress to stop, if there is one: now, and again until it ends.
 pub fn cancel(stop: &Arc<Stop>) -> Result<()> {
     if !stop.can_stop() {
-        return fail!(Unsupported, "this engine cannot stop a run: it runs to its end");
+        return fail!(Unsupported, "the engine cannot stop a run of this model: it runs to its end");
     }
     match stop.current() {
         Some(run) if stop.ask(run, Cause::Cancel) != Asked::NoRun => {

@@ -91,7 +91,7 @@ pub extern "C" fn zb_context_destroy(context: *mut zb_context) -> zb_status {
 /// state inside the engine are unspecified (zb_context_reset_state), and the next run is none the worse for it.
 ///
 /// Any thread, also during a run. May start one thread in the process. Errors: NULL_ARGUMENT, INVALID_HANDLE, UNSUPPORTED
-/// (this build of the engine cannot stop), OUT_OF_MEMORY (the thread).
+/// (the engine cannot stop it: a TFLite model of a single operator, or a build without cancellation), OUT_OF_MEMORY (the thread).
 #[unsafe(no_mangle)]
 #[must_use]
 pub extern "C" fn zb_context_cancel(context: *mut zb_context) -> zb_status {

@@ -24,7 +24,7 @@ pub struct Context {
     pub(super) symbols: &'static Symbols,
     pub(super) declared: Arc<Declared>,
     settings: Settings,
-    /// `None`: this build of the engine cannot stop a run.
+    /// `None`: runs cannot be stopped, because of the model or of this build of the engine.
     switch: Option<Arc<CancelSwitch>>,
     pub(super) interpreter: Interpreter,
     pub(super) sentinel: Sentinel,
@@ -41,8 +41,9 @@ pub struct Context {
 
 impl Context {
     pub fn create(symbols: &'static Symbols, declared: Arc<Declared>, settings: Settings) -> Result<Context> {
-        let interpreter = Interpreter::create(symbols, declared.parsed.clone(), settings)?;
-        let switch = symbols.interpreter_cancel.map(|cancel| Arc::new(CancelSwitch::new(cancel)));
+        let interpreter = Interpreter::create(symbols, declared.parsed.clone(), settings, declared.can_be_interrupted)?;
+        let cancel = symbols.interpreter_cancel.filter(|_| declared.can_be_interrupted);
+        let switch = cancel.map(|cancel| Arc::new(CancelSwitch::new(cancel)));
         if let Some(switch) = &switch {
             switch.connect(interpreter.as_ptr());
         }

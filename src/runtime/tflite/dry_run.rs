@@ -49,7 +49,7 @@ fn plan_plainly(
     shapes: &[Dims],
     sentinel: Sentinel,
 ) -> Result<Option<Interpreter>> {
-    let mut stage = Interpreter::create(symbols, declared.parsed.clone(), Settings::plain())?;
+    let mut stage = Interpreter::create(symbols, declared.parsed.clone(), Settings::plain(), false)?;
     apply_shapes(&mut stage, declared, shapes)?;
     spare_inputs(&mut stage, declared, sentinel)?;
     match stage.allocate() {

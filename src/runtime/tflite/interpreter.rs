@@ -86,7 +86,13 @@ pub struct Interpreter {
 unsafe impl Send for Interpreter {}
 
 impl Interpreter {
-    pub fn create(symbols: &'static Symbols, model: Arc<ParsedModel>, settings: Settings) -> Result<Interpreter> {
+    /// One that `can_cancel` looks between operators whether its run is to stop.
+    pub fn create(
+        symbols: &'static Symbols,
+        model: Arc<ParsedModel>,
+        settings: Settings,
+        can_cancel: bool,
+    ) -> Result<Interpreter> {
         let report = Arc::new(Report::default());
         let delegate = new_delegate(symbols, settings)?;
         // SAFETY: no preconditions.
@@ -100,7 +106,7 @@ impl Interpreter {
             (symbols.options_set_reporter)(options.0.as_ptr(), callback, user_data);
             (symbols.options_set_threads)(options.0.as_ptr(), settings.threads);
             if let Some(enable) = symbols.options_enable_cancellation {
-                enable(options.0.as_ptr(), true);
+                enable(options.0.as_ptr(), can_cancel);
             }
             if let Some(delegate) = &delegate {
                 (symbols.options_add_delegate)(options.0.as_ptr(), delegate.0.as_ptr());

@@ -24,6 +24,8 @@ pub struct Declared {
     /// The engine's number of the tensor behind each slot; checked, so that they can be used without a check.
     pub input_tensors: Vec<c_int>,
     pub output_tensors: Vec<c_int>,
+    /// A run can be stopped at some point.
+    pub can_be_interrupted: bool,
 }
 
 pub struct Model {
@@ -37,7 +39,7 @@ impl Model {
     pub fn open(symbols: &'static Symbols, source: Arc<ModelSource>) -> Result<Model> {
         let parsed = Arc::new(ParsedModel::parse(symbols, source.clone())?);
         // only an interpreter knows the slots; it plans nothing, since some models cannot be planned as they are declared
-        let interpreter = Interpreter::create(symbols, parsed.clone(), Settings::plain())?;
+        let interpreter = Interpreter::create(symbols, parsed.clone(), Settings::plain(), false)?;
         if let Some(complaint) = interpreter.complaint() {
             return fail!(ModelInvalid, "TFLite finds fault with the model: {complaint}");
         }
@@ -51,7 +53,8 @@ impl Model {
         }
         let metadata = file::metadata(source.bytes());
         let signatures = file::signatures(source.bytes(), &input_tensors, &output_tensors);
-        let declared = Declared { parsed, inputs, outputs, input_tensors, output_tensors };
+        let can_be_interrupted = file::can_be_interrupted(source.bytes());
+        let declared = Declared { parsed, inputs, outputs, input_tensors, output_tensors, can_be_interrupted };
         Ok(Model { symbols, declared: Arc::new(declared), metadata, signatures })
     }
 }

@@ -280,7 +280,7 @@ fn a_number_that_no_tensor_has_is_refused_by_the_engine() {
     let bytes = std::fs::read(variable("ZB_TEST_MODELS").join("add4.tflite")).unwrap();
     let source = Arc::new(ModelSource { bytes: Box::new(bytes), path: None });
     let parsed = Arc::new(ParsedModel::parse(symbols(), source).unwrap());
-    let interpreter = Interpreter::create(symbols(), parsed, Settings::plain()).unwrap();
+    let interpreter = Interpreter::create(symbols(), parsed, Settings::plain(), false).unwrap();
     assert!(interpreter.tensor(0).is_some());
     for index in [-1, 100_000, i32::MAX, i32::MIN] {
         assert!(interpreter.tensor(index).is_none(), "{index}");
