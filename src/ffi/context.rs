@@ -368,7 +368,7 @@ pub fn with_idle<T>(context: *mut zb_context, body: impl FnOnce(&mut Context) ->
 /// For questions that may have to plan.
 pub fn with_planning<T>(context: *mut zb_context, body: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
     let mut entered = CONTEXTS.enter_run(handles::number(context)?).map_err(handles::refused::<zb_context>)?;
-    body(entered.front())
+    body(entered.planner()?)
 }
 
 /// For calls that may take as long as a run: a second one is refused at once.

@@ -11,7 +11,13 @@ use crate::memory::{Access, HostRange};
 /// context no more.
 #[must_use]
 pub struct Displaced {
-    _tensor: Option<Arc<Tensor>>,
+    tensor: Option<Arc<Tensor>>,
+}
+
+impl Displaced {
+    pub(super) fn into_tensor(self) -> Option<Arc<Tensor>> {
+        self.tensor
+    }
 }
 
 impl Context {
@@ -54,7 +60,7 @@ impl Context {
         let old = std::mem::replace(&mut self.slots[position].binding, tensor);
         // the last run's list holds the tensor too; here it is never the last to let go
         self.uses.clear();
-        Displaced { _tensor: old }
+        Displaced { tensor: old }
     }
 
     /// Type and shape against the slot: the type always, the shape as far as it is fixed by the model or a resize.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::away::Away;
-use super::{Attached, Context, Displaced, SlotState};
-use crate::base::{Error, Result, Side, Slot, Status};
+use super::{Context, Displaced, SlotState};
+use crate::base::{Dims, Error, Result, Side, Slot, Status};
 use crate::core::Tensor;
 use crate::core::queue::ContextLine;
 
@@ -12,13 +12,15 @@ use crate::core::queue::ContextLine;
 pub struct Post {
     context: Box<Context>,
     is_away: bool,
+    /// The stand-in of the last time, without tensors.
+    spare: Option<Box<Context>>,
     line: Arc<ContextLine>,
 }
 
 /// What an inference on a queue runs with: bindings and shapes of the moment when it was put there.
 pub struct Captured {
     bindings: Vec<Option<Arc<Tensor>>>,
-    shapes: Vec<Option<crate::base::Dims>>,
+    shapes: Vec<Option<Dims>>,
     inputs: usize,
 }
 
@@ -32,7 +34,7 @@ impl Captured {
 
 impl Post {
     pub fn new(context: Context) -> Post {
-        Post { context: Box::new(context), is_away: false, line: Arc::default() }
+        Post { context: Box::new(context), is_away: false, spare: None, line: Arc::default() }
     }
 
     /// Who is next in line for the context.
@@ -55,18 +57,29 @@ impl Post {
         Ok(&mut self.context)
     }
 
-    /// Leaves a stand-in, and gives the context to be run elsewhere.
-    pub fn send_away(&mut self) -> Box<Context> {
+    /// For questions that may have to plan, which cannot be done while the engine is at work elsewhere.
+    pub fn planner(&mut self) -> Result<&mut Context> {
+        if self.is_away && self.context.needs_plan() {
+            return Err(queued());
+        }
+        Ok(&mut self.context)
+    }
+
+    /// Leaves a stand-in, and gives the context to be run elsewhere with what was captured.
+    pub fn send_away(&mut self, captured: Captured) -> Box<Context> {
+        let mut other = self.spare.take().unwrap_or_else(|| Box::new(self.context.stand_in()));
+        self.context.hand_over_to(&mut other);
+        self.context.install(captured, &mut other);
         self.is_away = true;
-        let stand_in = self.context.stand_in();
-        std::mem::replace(&mut self.context, Box::new(stand_in))
+        std::mem::replace(&mut self.context, other)
     }
 
     /// The context is back; it takes over what was changed on its stand-in. What it lets go is dropped by the caller.
-    pub fn come_home(&mut self, mut context: Box<Context>) -> Vec<Displaced> {
-        let displaced = context.take_over(&self.context);
-        self.context = context;
+    pub fn come_home(&mut self, context: Box<Context>) -> Vec<Displaced> {
+        let mut stand_in = std::mem::replace(&mut self.context, context);
         self.is_away = false;
+        let displaced = self.context.take_over(&mut stand_in);
+        self.spare = Some(stand_in);
         displaced
     }
 }
@@ -104,13 +117,19 @@ impl Context {
         Ok(Captured { bindings, shapes, inputs: self.inputs })
     }
 
-    /// Takes over captured bindings and shapes for a run. What was there before goes with what is given back.
-    pub fn install(&mut self, captured: Captured) -> Vec<Displaced> {
+    /// Takes captured bindings and shapes for a run; the ones from before stay with the stand-in.
+    fn install(&mut self, captured: Captured, stand_in: &mut Context) {
         self.ask_for(&captured.shapes);
-        self.bind_all(captured.bindings)
+        for (position, tensor) in captured.bindings.into_iter().enumerate() {
+            let before = match is_same(&self.slots[position].binding, &tensor) {
+                true => tensor,
+                false => self.replace(position, tensor).into_tensor(),
+            };
+            stand_in.slots[position].binding = before;
+        }
     }
 
-    fn ask_for(&mut self, shapes: &[Option<crate::base::Dims>]) {
+    fn ask_for(&mut self, shapes: &[Option<Dims>]) {
         if self.resized != shapes {
             self.resized.clone_from_slice(shapes);
             self.shapes_changed = true;
@@ -118,64 +137,81 @@ impl Context {
         }
     }
 
-    fn bind_all(&mut self, bindings: Vec<Option<Arc<Tensor>>>) -> Vec<Displaced> {
-        let is_same = |a: &Option<Arc<Tensor>>, b: &Option<Arc<Tensor>>| match (a, b) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            (None, None) => true,
-            _ => false,
-        };
-        let mut displaced = Vec::new();
-        for (position, tensor) in bindings.into_iter().enumerate() {
-            if !is_same(&self.slots[position].binding, &tensor) {
-                displaced.push(self.replace(position, tensor));
-            }
-        }
-        displaced
-    }
-
-    /// A context without an engine that answers for this one: bindings and shapes can be changed on it, and it tells of the
-    /// last run.
-    fn stand_in(&mut self) -> Context {
-        self.note_engine_addresses();
-        let slot = |slot: &SlotState| SlotState {
-            binding: slot.binding.clone(),
-            attached: Attached::Nothing,
-            fit: slot.fit,
-            route: slot.route,
-            last: slot.last,
-            promised: slot.promised,
-            ..SlotState::default()
-        };
+    /// A context without an engine, to answer for this one: bindings and shapes can be changed on it, and it tells of the last
+    /// run.
+    fn stand_in(&self) -> Context {
         Context {
             engine: Box::new(Away),
             _counted: None,
             facts: self.facts,
             copy_policy: self.copy_policy,
             profile: self.profile,
-            slots: self.slots.iter().map(slot).collect(),
+            slots: self.slots.iter().map(|_| SlotState::default()).collect(),
             inputs: self.inputs,
             resized: self.resized.clone(),
             good_resized: self.good_resized.clone(),
-            planned_dims: self.planned_dims.clone(),
-            plan: self.plan.clone(),
-            has_twins: self.has_twins,
-            shapes_changed: self.shapes_changed,
+            planned_dims: Vec::new(),
+            plan: None,
+            has_twins: false,
+            shapes_changed: false,
             settled: false,
             uses: Vec::new(),
             can_vanish: false,
             copies: false,
             viewable: false,
             remembered: false,
-            has_run: self.has_run,
+            has_run: false,
             stats: self.stats,
             stop: None,
             model: self.model.clone(),
         }
     }
 
-    /// Takes over the bindings and shapes of the stand-in.
-    fn take_over(&mut self, stand_in: &Context) -> Vec<Displaced> {
+    /// Makes the stand-in answer as this context would now, bindings excepted.
+    fn hand_over_to(&mut self, stand_in: &mut Context) {
+        self.note_engine_addresses();
+        for (to, from) in stand_in.slots.iter_mut().zip(&self.slots) {
+            to.route = from.route;
+            to.last = from.last;
+            to.promised = from.promised;
+        }
+        if !is_same(&stand_in.plan, &self.plan) {
+            for (to, from) in stand_in.slots.iter_mut().zip(&self.slots) {
+                to.fit = from.fit;
+            }
+            stand_in.plan.clone_from(&self.plan);
+            stand_in.planned_dims.clone_from(&self.planned_dims);
+            stand_in.has_twins = self.has_twins;
+            stand_in.facts = self.facts;
+        }
+        stand_in.resized.clone_from_slice(&self.resized);
+        stand_in.good_resized.clone_from_slice(&self.good_resized);
+        stand_in.shapes_changed = self.shapes_changed;
+        stand_in.has_run = self.has_run;
+        stand_in.stats = self.stats;
+    }
+
+    /// Takes over bindings and shapes of the stand-in, which is left without.
+    fn take_over(&mut self, stand_in: &mut Context) -> Vec<Displaced> {
         self.ask_for(&stand_in.resized);
-        self.bind_all(stand_in.slots.iter().map(|slot| slot.binding.clone()).collect())
+        let mut displaced = Vec::new();
+        for position in 0..self.slots.len() {
+            let wanted = stand_in.slots[position].binding.take();
+            if is_same(&self.slots[position].binding, &wanted) {
+                // never the last of its kind: this context has the same
+                drop(wanted);
+            } else {
+                displaced.push(self.replace(position, wanted));
+            }
+        }
+        displaced
+    }
+}
+
+fn is_same<T>(a: &Option<Arc<T>>, b: &Option<Arc<T>>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        (None, None) => true,
+        _ => false,
     }
 }

@@ -79,6 +79,10 @@ impl Context {
         result
     }
 
+    pub(super) fn needs_plan(&self) -> bool {
+        self.shapes_changed && !self.is_planned()
+    }
+
     fn is_planned(&self) -> bool {
         self.plan.is_some()
             && self.planned_dims.iter().enumerate().all(|(index, planned)| self.current_input_dims(index) == planned)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::work::Use;
 use crate::base::{Error, Side, Slot, Status};
-use crate::core::context::{Captured, Context, Deadline, Displaced, Limits, Post};
+use crate::core::context::{Captured, Context, Deadline, Limits, Post};
 use crate::core::event::{Event, Outcome, SlotDescs};
 
 /// The way to a context whose handle may be destroyed at any time.
@@ -51,21 +51,20 @@ impl Inference {
     /// Runs. The context is taken out for that, and brings back what the host changed meanwhile.
     pub fn run(self, event: &Event) -> Outcome {
         let Inference { gate, captured, deadline } = self;
-        let mut taken = None;
-        if let Err(closed) = (gate.enter)(gate.handle, &mut |post| taken = Some(post.send_away())) {
+        let (mut captured, mut taken) = (Some(captured), None);
+        let mut take = |post: &mut Post| taken = captured.take().map(|captured| post.send_away(captured));
+        if let Err(closed) = (gate.enter)(gate.handle, &mut take) {
             return closed.outcome();
         }
         let Some(mut context) = taken else { return GateClosed::Gone.outcome() };
         let limits = Limits { deadline, cancelled: Some(event.cancelled()), is_patient: true };
-        let mut replaced = Vec::new();
         let run = || {
-            replaced = context.install(captured);
             let result = context.infer_within(&limits);
             result.map(|()| event.wants_slots().then(|| Box::new(slots_of(&mut context))))
         };
         match catch_unwind(AssertUnwindSafe(run)) {
             Ok(result) => {
-                bring_back(gate, context, replaced);
+                bring_back(gate, context);
                 match result {
                     Ok(slots) => Outcome { error: None, slots },
                     Err(error) => Outcome::failed(error),
@@ -81,11 +80,11 @@ impl Inference {
     }
 }
 
-fn bring_back(gate: Gate, context: Box<Context>, mut displaced: Vec<Displaced>) {
-    let mut context = Some(context);
+fn bring_back(gate: Gate, context: Box<Context>) {
+    let (mut context, mut displaced) = (Some(context), Vec::new());
     let entered = (gate.enter)(gate.handle, &mut |post| {
         if let Some(context) = context.take() {
-            displaced.append(&mut post.come_home(context));
+            displaced = post.come_home(context);
         }
     });
     // a context that was destroyed meanwhile goes here, where no lock is held; so do tensors that it let go

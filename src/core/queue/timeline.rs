@@ -42,7 +42,8 @@ pub struct Job {
     pub queue: u64,
     pub work: Work,
     pub event: Arc<Event>,
-    pub tensors: Vec<Arc<Tensor>>,
+    /// Of a copy.
+    pub tensor: Option<Arc<Tensor>>,
 }
 
 pub struct Timeline {
@@ -75,8 +76,9 @@ struct Lane {
     line: VecDeque<OpId>,
     is_running: bool,
     is_closed: bool,
-    /// For the queue's own thread.
+    /// For the queue's own thread, and whether it waits there: to wake nobody costs as much as to wake somebody.
     awake: Arc<Condvar>,
+    is_asleep: bool,
     /// What the host's executor was given and has not run yet.
     task: Option<usize>,
 }
@@ -84,8 +86,7 @@ struct Lane {
 /// What is left to do when the lock is free.
 #[derive(Default)]
 struct After {
-    settled: Vec<(Arc<Event>, Outcome)>,
-    gone: Vec<Operation>,
+    ended: Vec<(Operation, Outcome)>,
     awake: Vec<Arc<Condvar>>,
     tasks: Vec<(Arc<Queue>, usize)>,
     lanes: Vec<Lane>,
@@ -109,7 +110,15 @@ impl Timeline {
         let awake = Arc::new(Condvar::new());
         let id = queue.id;
         let line = VecDeque::new();
-        let lane = Lane { queue, line, is_running: false, is_closed: false, awake: awake.clone(), task: None };
+        let lane = Lane {
+            queue,
+            line,
+            is_running: false,
+            is_closed: false,
+            is_asleep: false,
+            awake: awake.clone(),
+            task: None,
+        };
         self.lock().lanes.insert(id, lane);
         awake
     }
@@ -140,7 +149,9 @@ impl Timeline {
                 after.finish();
                 return None;
             }
+            state.set_asleep(queue, true);
             state = awake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.set_asleep(queue, false);
         }
     }
 
@@ -175,7 +186,9 @@ impl Timeline {
         let mut state = self.lock();
         let Some(lane) = state.lanes.get_mut(&queue) else { return };
         lane.is_closed = true;
-        after.awake.push(lane.awake.clone());
+        if lane.is_asleep {
+            after.awake.push(lane.awake.clone());
+        }
         let waiting: Vec<_> = lane.line.iter().copied().collect();
         for id in waiting {
             if state.has_begun(id) {
@@ -338,6 +351,12 @@ impl State {
         count
     }
 
+    fn set_asleep(&mut self, queue: u64, is_asleep: bool) {
+        if let Some(lane) = self.lanes.get_mut(&queue) {
+            lane.is_asleep = is_asleep;
+        }
+    }
+
     fn has_begun(&self, id: OpId) -> bool {
         self.operations.get(&id).is_some_and(|operation| operation.work.is_none())
     }
@@ -355,8 +374,9 @@ impl State {
         let operation = self.operations.get_mut(&id)?;
         let work = operation.work.take()?;
         let work = operation.uses.iter().find_map(refusal).map_or(work, Work::Refused);
-        let tensors = operation.uses.iter().map(|used| used.tensor.clone()).collect();
-        Some(Job { id, queue, work, event: operation.event.clone(), tensors })
+        let is_copy = matches!(work, Work::Write { .. } | Work::Read { .. });
+        let tensor = operation.uses.first().filter(|_| is_copy).map(|used| used.tensor.clone());
+        Some(Job { id, queue, work, event: operation.event.clone(), tensor })
     }
 
     /// Has somebody told that the queue has something to do.
@@ -367,7 +387,9 @@ impl State {
         let task = self.next_id as usize + 1;
         let Some(lane) = self.lanes.get_mut(&queue) else { return };
         if lane.queue.executor.is_none() {
-            after.awake.push(lane.awake.clone());
+            if lane.is_asleep {
+                after.awake.push(lane.awake.clone());
+            }
         } else if lane.task.is_none() {
             self.next_id += 1;
             lane.task = Some(task);
@@ -402,8 +424,7 @@ impl State {
             }
         }
         let queue = operation.lane;
-        after.settled.push((operation.event.clone(), outcome));
-        after.gone.push(operation);
+        after.ended.push((operation, outcome));
         Some(queue)
     }
 
@@ -484,17 +505,24 @@ fn leave_lines(id: OpId, operation: &Operation, outcome: &Outcome) {
     }
 }
 
+impl Operation {
+    /// What it held goes before anybody hears of its end.
+    fn finish(self, outcome: Outcome) {
+        let Operation { event, work, uses, context, .. } = self;
+        drop((work, uses, context));
+        let _inside = Inside::queue(event.queue());
+        event.settle(outcome);
+    }
+}
+
 impl After {
     /// Does it all; gives the queues whose executor refused a task.
     fn finish(self) -> Vec<u64> {
         for awake in self.awake {
             awake.notify_one();
         }
-        // what the operations held goes before anybody hears of their end
-        drop(self.gone);
-        for (event, outcome) in self.settled {
-            let _inside = Inside::queue(event.queue());
-            event.settle(outcome);
+        for (operation, outcome) in self.ended {
+            operation.finish(outcome);
         }
         drop(self.lanes);
         let submit = |(queue, task): (Arc<Queue>, usize)| {

@@ -75,12 +75,12 @@ pub fn copy_of(source: &HostRange) -> Result<Option<Buffer>> {
 }
 
 impl Work {
-    /// Does it. The tensors are the ones that it was added with.
-    pub fn run(self, event: &Event, tensors: &[Arc<Tensor>]) -> Outcome {
+    /// Does it; a copy with the tensor that it was added with.
+    pub fn run(self, event: &Event, tensor: Option<&Tensor>) -> Outcome {
         match self {
             Work::Infer(inference) => inference.run(event),
-            Work::Write { bytes: Some(bytes), range } => copy(&range, &bytes.range(), tensors, Access::Write, event),
-            Work::Read { range, destination } => copy(&destination, &range, tensors, Access::Read, event),
+            Work::Write { bytes: Some(bytes), range } => copy(&range, &bytes.range(), tensor, Access::Write, event),
+            Work::Read { range, destination } => copy(&destination, &range, tensor, Access::Read, event),
             Work::Write { bytes: None, .. } | Work::Nothing => Outcome::default(),
             Work::Refused(error) => Outcome::failed(error),
         }
@@ -96,8 +96,8 @@ impl Uses for Held<'_> {
 }
 
 /// Copies, once no direct run uses the tensor.
-fn copy(to: &HostRange, from: &HostRange, tensors: &[Arc<Tensor>], access: Access, event: &Event) -> Outcome {
-    let Some(tensor) = tensors.first() else { return Outcome::default() };
+fn copy(to: &HostRange, from: &HostRange, tensor: Option<&Tensor>, access: Access, event: &Event) -> Outcome {
+    let Some(tensor) = tensor else { return Outcome::default() };
     if let Err(error) = tensor.still_there() {
         return Outcome::failed(error);
     }

@@ -57,11 +57,11 @@ pub fn run_task(task: usize) {
 
 fn work(job: Job) {
     let _inside = Inside::queue(job.queue);
-    let Job { id, work, event, tensors, .. } = job;
-    let outcome = catch_unwind(AssertUnwindSafe(|| work.run(&event, &tensors)));
+    let Job { id, work, event, tensor, .. } = job;
+    let outcome = catch_unwind(AssertUnwindSafe(|| work.run(&event, tensor.as_deref())));
     let outcome = outcome.unwrap_or_else(|payload| Outcome::failed(panicked(payload.as_ref())));
     // what the operation held is let go before anybody hears of its end
-    drop(tensors);
+    drop(tensor);
     drop(event);
     Timeline::global().settle(id, outcome);
 }
