@@ -128,7 +128,7 @@ fn refuse_empty_tensors(stage: &Interpreter, declared: &Declared, shapes: &[Dims
         if is_empty(&dims) || !dims.is_known() {
             return fail!(
                 ShapeMismatch,
-                "{}: the tensor \"{}\" inside the model would become {dims}; the shape is too small for it",
+                "{}: the tensor '{}' inside the model would become {dims}; the shape is too small for it",
                 given(declared, shapes),
                 tensor.name()
             );
@@ -145,7 +145,7 @@ pub fn refuse_senseless_shapes(interpreter: &Interpreter) -> Result<()> {
     match tensors.find(is_senseless) {
         Some(tensor) => fail!(
             ShapeMismatch,
-            "XNNPACK computes the shape {} for the tensor \"{}\", which makes no sense",
+            "XNNPACK computes the shape {} for the tensor '{}', which makes no sense",
             tensor.dims()?,
             tensor.name()
         ),

@@ -84,7 +84,7 @@ impl Context {
     pub(super) fn title(&self, slot: Slot) -> String {
         let list = if slot.side == Side::Input { &self.declared.inputs } else { &self.declared.outputs };
         let name = list.get(slot.index).map_or("", |info| info.name.as_str());
-        format!("{slot} \"{name}\"")
+        format!("{slot} '{name}'")
     }
 }
 

@@ -97,7 +97,7 @@ impl Declared {
             if !shape.is_known() || !shape.matches(&input.desc.dims) {
                 return fail!(
                     ShapeMismatch,
-                    "input {position} \"{}\" is {} in the model, and {shape} does not fit: only dimensions of -1 can be chosen",
+                    "input {position} '{}' is {} in the model, and {shape} does not fit: only dimensions of -1 can be chosen",
                     input.name,
                     input.desc
                 );

@@ -130,7 +130,7 @@ impl Context {
     fn describe_slot(&self, place: &Place, info: &SlotInfo) -> Result<PlannedSlot> {
         let slot = place.slot;
         let Some(tensor) = self.interpreter.tensor(place.tensor) else {
-            return fail!(Runtime, "{slot} \"{}\" has no tensor", info.name);
+            return fail!(Runtime, "{slot} '{}' has no tensor", info.name);
         };
         let twin = match slot.side {
             Side::Input => input_twin(&self.declared.input_tensors, slot.index),
@@ -188,7 +188,7 @@ impl Context {
             {
                 return fail!(
                     ShapeMismatch,
-                    "output {position} \"{}\" would be {} with XNNPACK and {plain} without; the option \
+                    "output {position} '{}' would be {} with XNNPACK and {plain} without; the option \
                      tflite.xnnpack = \"false\" turns it off",
                     self.declared.outputs[position].name,
                     planned.desc.dims
@@ -262,7 +262,7 @@ fn check_size(tensor: Tensor, desc: &Desc, slot: Slot, info: &SlotInfo) -> Resul
     }
     let (ours, theirs) = (desc.byte_size()?, tensor.bytes());
     if ours != theirs as u64 {
-        return fail!(Unsupported, "{slot} \"{}\": TFLite wants {theirs} bytes for {desc}, not {ours}", info.name);
+        return fail!(Unsupported, "{slot} '{}': TFLite wants {theirs} bytes for {desc}, not {ours}", info.name);
     }
     Ok(())
 }
