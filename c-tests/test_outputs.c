@@ -302,6 +302,30 @@ static void a_duplicate_output_goes_to_two_places_by_copy_only(void)
     zb_model_destroy(model);
 }
 
+/* Memory that is bound stays with the slot when a loan of another slot that shared it is over. */
+static void a_bound_twin_is_viewed_after_the_loan_of_the_other(void)
+{
+    const char *const names[] = {"duplicate", "passthrough"};
+    for (size_t n = 0; n < 2; n++) {
+        zb_model *model = zt_open(names[n]);
+        zb_context *context = zt_context(model);
+        zt_buffer x = zt_buffer_new(32), y = zt_buffer_new(32);
+        const int is_input = n == 1;
+        const zb_slot bound = is_input ? ZB_OUTPUT(0) : ZB_OUTPUT(1);
+        zb_loan loans[2] = {zt_lend_input(0, &x), zt_lend_output(0, &y)};
+        zt_fill_floats(&x, 0, 1);
+        zt_bind(context, bound, F32(8), is_input ? &x : &y);
+        REQUIRE_OK(zb_infer_with(context, loans, is_input ? 1 : 2, NULL));
+        CHECK_ADDRESS(view_of(context, bound, F32(8)), is_input ? x.data : y.data);
+        CHECK_FLOATS(zt_floats(is_input ? &x : &y), is_input ? zt_floats(&x) : plus_one, 8, 0);
+        check_path(context, bound, ZB_PATH_DIRECT, 0);
+        zb_context_destroy(context);
+        zb_model_destroy(model);
+        FREE_BUFFER(&x);
+        FREE_BUFFER(&y);
+    }
+}
+
 /* There is one tensor in the engine, and it can lie in the memory of either output, so neither needs a copy alone. */
 static void the_second_of_two_outputs_alone(void)
 {
@@ -538,6 +562,7 @@ static const zt_test tests[] = {
     ON_BOTH(a_passed_through_input_goes_elsewhere_by_copy_only),
     ON_BOTH(a_duplicate_output_is_viewed_twice),
     ON_BOTH(a_duplicate_output_goes_to_two_places_by_copy_only),
+    ON_BOTH(a_bound_twin_is_viewed_after_the_loan_of_the_other),
     ON_BOTH(the_second_of_two_outputs_alone),
     ON_BOTH(the_number_of_hits_is_in_the_view),
     ON_BOTH(no_tensor_is_made_for_an_unknown_size),

@@ -29,10 +29,11 @@ impl Context {
             );
         }
         match last.route {
-            Route::Direct(memory) | Route::Staged(memory, _) => {
+            // also where a twin had the same memory as a loan, which is over: this binding is not
+            Route::Direct(memory) | Route::Staged(memory, _) | Route::Shared(memory) => {
                 Ok(OutputView { memory, desc: self.desc_of_last_run(position) })
             }
-            Route::Engine | Route::Shared(_) => self.value_of(position),
+            Route::Engine => self.value_of(position),
         }
     }
 
@@ -86,9 +87,9 @@ impl Context {
         let known = self.planned(slot)?.desc.dims.is_known();
         let position = self.position_of(slot);
         match self.slots[position].last.route {
-            Route::Direct(_) | Route::Staged(..) if known => None,
-            Route::Direct(_) | Route::Staged(..) => self.slots[position].promised,
-            Route::Engine | Route::Shared(_) => self.value_of(position).ok().map(|view| view.desc),
+            Route::Engine => self.value_of(position).ok().map(|view| view.desc),
+            _ if known => None,
+            _ => self.slots[position].promised,
         }
     }
 }
