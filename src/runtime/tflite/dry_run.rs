@@ -137,15 +137,16 @@ fn refuse_empty_tensors(stage: &Interpreter, declared: &Declared, shapes: &[Dims
     Ok(())
 }
 
-/// Refuses a plan with dimensions below 0. XNNPACK leaves them to chance for a convolution over a batch of nothing, and
-/// reports success.
+/// Refuses a plan with dimensions below 0, which the engine takes for a success: plain kernels compute them for an image that
+/// is smaller than a filter, where the other dimension comes out as 0, and XNNPACK leaves them to chance for a convolution
+/// over a batch of nothing.
 pub fn refuse_senseless_shapes(interpreter: &Interpreter) -> Result<()> {
     let mut tensors = (0..).map_while(|index| interpreter.tensor(index));
     let is_senseless = |tensor: &Tensor| is_bindable(*tensor) && tensor.dims().is_ok_and(|dims| !dims.is_known());
     match tensors.find(is_senseless) {
         Some(tensor) => fail!(
             ShapeMismatch,
-            "XNNPACK computes the shape {} for the tensor '{}', which makes no sense",
+            "TFLite computes the shape {} for the tensor '{}', which makes no sense",
             tensor.dims()?,
             tensor.name()
         ),

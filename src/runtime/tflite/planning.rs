@@ -84,10 +84,9 @@ impl Context {
 
     /// Refuses what the engine takes for a plan although it is none.
     fn refuse_senseless_plan(&self) -> Result<()> {
-        match self.interpreter.has_delegate() {
-            true => dry_run::refuse_senseless_shapes(&self.interpreter),
-            false => dry_run::refuse_lost_arena(&self.interpreter),
-        }
+        dry_run::refuse_senseless_shapes(&self.interpreter)?;
+        // a delegate keeps its tensors elsewhere
+        if self.interpreter.has_delegate() { Ok(()) } else { dry_run::refuse_lost_arena(&self.interpreter) }
     }
 
     fn explain(&self, error: Error, shapes: &[Dims], is_rehearsed: bool) -> Error {
