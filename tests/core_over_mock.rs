@@ -383,6 +383,22 @@ fn twins_are_attached_once() {
     assert_eq!(allowing.stats().bytes_copied, 16);
 }
 
+/// Of three slots that are one tensor, the copy of one says nothing of the two that are at one address.
+#[test]
+fn a_twin_in_place_beside_one_that_is_copied() {
+    let (mut x, mut copy) = (Memory::new(&[1.0; 4]), Memory::new(&[]));
+    let lines = "input x f32 4\noutput same f32 4 twin=input:0\noutput again f32 4 twin=input:0";
+    let mut context = context_of(lines, CopyPolicy::Allow);
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Slot::output(0), x.tensor(4)).unwrap();
+    bind(&mut context, Slot::output(1), copy.tensor(4)).unwrap();
+    context.infer(None).unwrap();
+    let report = context.report(Slot::output(0)).unwrap();
+    assert_eq!((report.path, report.bytes_copied, report.reason), (Path::Direct, 0, None));
+    let report = context.report(Slot::output(1)).unwrap();
+    assert_eq!((report.path, report.bytes_copied), (Path::Staged, 16));
+}
+
 /// Found by reading: the second alone was attached in the place of the first, which no memory can take.
 #[test]
 fn the_second_of_two_fixed_twins_is_copied() {

@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use super::Context;
 use super::route::Route;
 use crate::base::{Result, Slot};
+use crate::memory::HostRange;
 
 /// How the memory of a slot was used. The numbers are part of the ABI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +75,7 @@ impl Context {
         let (path, bytes_copied, reason) = match last.route {
             Route::Engine => (Path::Unbound, 0, None),
             Route::Direct(_) => (Path::Direct, 0, None),
-            Route::Shared(_) => match self.reason_of_twin(slot) {
+            Route::Shared(memory) => match self.reason_of_twin(slot, &memory) {
                 // the bytes are counted there
                 Some(reason) => (Path::Staged, 0, Some(reason)),
                 None => (Path::Direct, 0, None),
@@ -94,11 +95,14 @@ impl Context {
         self.stats
     }
 
-    /// Why the memory that a slot shared with another slot of the same tensor was copied, if it was.
-    fn reason_of_twin(&self, slot: Slot) -> Option<&'static CStr> {
+    /// Why the memory that a slot shared with another slot of the same tensor was copied, if it was. A third slot of that
+    /// tensor may have memory elsewhere, and a copy of its own.
+    fn reason_of_twin(&self, slot: Slot, shared: &HostRange) -> Option<&'static CStr> {
         let owner = self.owner_of(slot);
         let reason = |position: usize| match self.slots[position].last.route {
-            Route::Staged(_, reason) if self.owner_of(self.slot_at(position)) == owner => Some(reason),
+            Route::Staged(memory, reason) if memory.data() == shared.data() => {
+                (self.owner_of(self.slot_at(position)) == owner).then_some(reason)
+            }
             _ => None,
         };
         (0..self.slots.len()).find_map(reason)
