@@ -552,6 +552,23 @@ fn the_report_is_that_of_the_last_run() {
 }
 
 #[test]
+fn a_run_that_fails_copies_nothing_out() {
+    let (mut x, mut z) = (Memory::new(&[3.0; 4]), Memory::new(&[-1.0; 4]));
+    let mut context = context_of("input x f32 4\noutput z f32 4 fixed\nrun fail RUNTIME no @2", CopyPolicy::Allow);
+    bind(&mut context, X, x.tensor(4)).unwrap();
+    bind(&mut context, Z, z.tensor(4)).unwrap();
+    for copied in [16, 0, 16] {
+        z.0.fill(-1.0);
+        assert_eq!(context.infer(None).is_ok(), copied > 0);
+        assert_eq!(z.0[0], if copied > 0 { 3.0 } else { -1.0 });
+        let report = context.report(Z).unwrap();
+        assert_eq!((report.path, report.bytes_copied), (Path::Staged, copied));
+        assert_eq!(report.host_address, z.0.as_ptr() as usize);
+    }
+    assert_eq!(context.stats().bytes_copied, 32);
+}
+
+#[test]
 fn views_end_with_whatever_may_change_them() {
     let (mut x, mut y) = (Memory::new(&[1.0; 4]), Memory::new(&[2.0; 4]));
     let mut context = context("input x f32 rows=4\ninput y f32 rows=4\noutput z f32 rows\nrun fail RUNTIME no @4");

@@ -143,15 +143,34 @@ impl Context {
         if self.copies {
             self.copy_inputs();
         }
-        if self.profile {
-            let start = Instant::now();
-            self.engine.run()?;
-            self.stats.last_run_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        } else {
-            self.engine.run()?;
+        if let Err(error) = self.start_engine() {
+            self.forget_copies();
+            return Err(error);
         }
         self.viewable = true;
         if self.copies { self.copy_outputs() } else { Ok(()) }
+    }
+
+    #[inline]
+    fn start_engine(&mut self) -> Result<()> {
+        if !self.profile {
+            return self.engine.run();
+        }
+        let start = Instant::now();
+        self.engine.run()?;
+        self.stats.last_run_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Ok(())
+    }
+
+    /// After a run that failed, no report speaks of a copy out of it.
+    #[cold]
+    fn forget_copies(&mut self) {
+        for slot in &mut self.slots[self.inputs..] {
+            if let Route::Staged(memory, reason) = slot.route {
+                slot.last.route = Route::Staged(memory.prefix(0), reason);
+                self.remembered = false;
+            }
+        }
     }
 
     /// From here on, this is the run that reports and views speak of.
