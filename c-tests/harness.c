@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CANARY 0xA7
@@ -176,8 +177,18 @@ int zt_nothing_is_alive(void)
     return 1;
 }
 
+int zt_soon_nothing_is_alive(void)
+{
+    const struct timespec pause = {0, 1000000};
+    for (int i = 0; i < 2000 && !zt_nothing_is_alive(); i++) {
+        nanosleep(&pause, NULL);
+    }
+    return zt_nothing_is_alive();
+}
+
 static void check_nothing_is_alive(void)
 {
+    zt_soon_nothing_is_alive();
     for (int32_t kind = 1; kind <= LAST_KIND; kind++) {
         unsigned long long alive = zb_live_objects(kind);
         if (alive != 0) {

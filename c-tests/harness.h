@@ -92,6 +92,8 @@ int zt_under_memcheck(void);
 
 /* No object of any kind exists. */
 int zt_nothing_is_alive(void);
+/* The same, within 2 s: a thread of a queue that has just told of an end lets go of what it held a moment later. */
+int zt_soon_nothing_is_alive(void);
 
 /* --- models and files; the text or bytes are the caller's to free --- */
 
