@@ -27,12 +27,13 @@ export ZB_TEST_REFERENCE ?= $(DEPS)/reference
 CONFIGURE := $(CMAKE) -S . -G Ninja "-DCMAKE_MAKE_PROGRAM=$(ROOT)/$(TOOLS)/ninja" --log-level=WARNING
 RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 
-.PHONY: help setup build demo test header fmt-check clippy rust-test model-check c-test c-test-default c-test-clang \
-	memcheck sanitize configure clean
+.PHONY: help setup build demo bench-queue test header fmt-check clippy rust-test model-check c-test c-test-default \
+	c-test-clang memcheck sanitize configure clean
 
 help:
 	@echo 'make demo      transcribe a recording on both engines, without a copy'
 	@echo 'make test      every check: format, lints, Rust tests, C tests, valgrind'
+	@echo 'make bench-queue  what queues cost: round trips and bursts over direct runs (minutes, on a quiet machine)'
 	@echo 'make sanitize  the tests on the mock engine under thread and address sanitizer'
 	@echo 'make build     the library, in target/release'
 	@echo 'make header    write include/zerobind.h anew after a change of the ABI'
@@ -48,6 +49,10 @@ build: setup
 demo: build configure
 	$(CMAKE) --build build --target transcribe
 	build/examples/transcribe --audio .deps/audio/recording.f32 --models .deps/models
+
+bench-queue: build configure
+	$(CMAKE) --build build --target bench_queue
+	build/benches/bench_queue .deps/models
 
 test: setup fmt-check clippy rust-test model-check c-test sanitize memcheck
 
