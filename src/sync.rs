@@ -6,9 +6,21 @@
 #[cfg(not(all(test, feature = "loom")))]
 mod real {
     use std::ptr::null_mut;
-    pub use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-    pub use std::sync::{Mutex, MutexGuard};
+    use std::sync::PoisonError;
+    pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+    pub use std::sync::{Condvar, Mutex, MutexGuard};
+    pub use std::thread_local;
     use std::time::Duration;
+
+    /// Lets the lock go, and sleeps until somebody wakes this thread, or for no reason.
+    pub fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same for some time at most.
+    pub fn wait_timeout<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>, time: Duration) -> MutexGuard<'a, T> {
+        condition.wait_timeout(guard, time).unwrap_or_else(PoisonError::into_inner).0
+    }
 
     /// A cell whose every access says whether it shares or excludes, as loom's cell does.
     #[derive(Debug)]
@@ -87,8 +99,22 @@ mod real {
 #[cfg(all(test, feature = "loom"))]
 mod model {
     pub use loom::cell::{ConstPtr, MutPtr, UnsafeCell};
-    pub use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-    pub use loom::sync::{Mutex, MutexGuard};
+    pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+    pub use loom::sync::{Condvar, Mutex, MutexGuard};
+    pub use loom::thread_local;
+
+    pub fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        condition.wait(guard).unwrap()
+    }
+
+    /// A model has no clock: it only ends when somebody wakes it.
+    pub fn wait_timeout<'a, T>(
+        condition: &Condvar,
+        guard: MutexGuard<'a, T>,
+        _time: std::time::Duration,
+    ) -> MutexGuard<'a, T> {
+        wait(condition, guard)
+    }
 
     pub fn null_ptrs<T, const N: usize>() -> [AtomicPtr<T>; N] {
         std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut()))

@@ -2,13 +2,12 @@
 
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::count::Counted;
 use super::queue::OpId;
 use crate::base::{Desc, Error, Kind, Result, Side, Slot, Status, fail};
+use crate::sync::{self, AtomicBool, Condvar, Mutex, MutexGuard, Ordering, fence};
 
 /// How an operation ended.
 #[derive(Clone, Debug, Default)]
@@ -39,14 +38,34 @@ impl Outcome {
 /// Called once with how it ended; on the thread that settles the event, or on the caller's when it is settled already.
 pub type Callback = Box<dyn FnOnce(Option<Status>) + Send>;
 
+/// Somebody wants an operation not to happen.
+pub struct CancelFlag(AtomicBool);
+
+impl CancelFlag {
+    pub fn new() -> CancelFlag {
+        CancelFlag(AtomicBool::new(false))
+    }
+
+    /// Whoever raises it looks for a run to stop after this, and a run that has begun looks here: one of them sees the other.
+    pub(super) fn raise(&self) {
+        self.0.store(true, Ordering::Release);
+        fence(Ordering::SeqCst);
+    }
+
+    /// To be asked once the run can be found by those who want it to stop.
+    pub fn is_raised(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.0.load(Ordering::Acquire)
+    }
+}
+
 /// The end of one operation. Settled exactly once.
 pub struct Event {
     state: Mutex<State>,
     settled: Condvar,
     /// The same as in `state`, for a look without a lock.
     is_settled: AtomicBool,
-    /// Somebody wants the operation not to happen.
-    cancelled: AtomicBool,
+    cancelled: CancelFlag,
     /// Where its operation is, as long as there is one.
     operation: OpId,
     queue: u64,
@@ -60,17 +79,26 @@ struct State {
     outcome: Option<Arc<Outcome>>,
     has_callback: bool,
     callback: Option<Callback>,
-    pipes: Vec<std::io::PipeWriter>,
+    /// With a reading end of our own: writing where nobody reads would end the process.
+    pipes: Vec<(std::io::PipeReader, std::io::PipeWriter)>,
     waiting: usize,
+}
+
+/// Who is to hear that an event is settled.
+#[must_use = "somebody may wait for it"]
+pub struct Audience {
+    callback: Option<(Callback, Option<Status>)>,
+    pipes: Vec<(std::io::PipeReader, std::io::PipeWriter)>,
+    is_awaited: bool,
 }
 
 impl Event {
     pub(super) fn new(queue: u64, operation: OpId, wants_slots: bool) -> Arc<Event> {
         Arc::new(Event {
-            state: Mutex::default(),
+            state: Mutex::new(State::default()),
             settled: Condvar::new(),
             is_settled: AtomicBool::new(false),
-            cancelled: AtomicBool::new(false),
+            cancelled: CancelFlag::new(),
             operation,
             queue,
             wants_slots,
@@ -92,7 +120,7 @@ impl Event {
     }
 
     /// Whether somebody asked for the operation not to happen, to be looked at when it starts.
-    pub(super) fn cancelled(&self) -> &AtomicBool {
+    pub(super) fn cancelled(&self) -> &CancelFlag {
         &self.cancelled
     }
 
@@ -105,25 +133,30 @@ impl Event {
         if self.is_settled() { self.lock().outcome.clone() } else { None }
     }
 
-    /// Settles it. Wakes those who wait, then runs the callback; no lock is held then, so it may do anything.
-    pub(super) fn settle(&self, outcome: Outcome) {
+    /// Settles it. From here on all see it; those who wait for it are still to be told. Calls nothing of the host's.
+    pub(super) fn settle(&self, outcome: Outcome) -> Audience {
         let status = outcome.status();
         let mut state = self.lock();
         debug_assert!(state.outcome.is_none(), "an event is settled once");
         state.outcome = Some(Arc::new(outcome));
         self.is_settled.store(true, Ordering::Release);
-        let callback = state.callback.take();
-        let pipes = std::mem::take(&mut state.pipes);
-        let is_awaited = state.waiting > 0;
-        drop(state);
-        if is_awaited {
+        Audience {
+            callback: state.callback.take().map(|callback| (callback, status)),
+            pipes: std::mem::take(&mut state.pipes),
+            is_awaited: state.waiting > 0,
+        }
+    }
+
+    /// Wakes those who wait, then runs the callback; no lock is held, so it may do anything.
+    pub(super) fn tell(&self, audience: Audience) {
+        if audience.is_awaited {
             self.settled.notify_all();
         }
-        for mut pipe in pipes {
-            // whoever closed the other end wants no byte any more
-            let _ = pipe.write_all(&[1]);
+        for (_reader, mut writer) in audience.pipes {
+            // one byte always has room
+            let _ = writer.write_all(&[1]);
         }
-        if let Some(callback) = callback {
+        if let Some((callback, status)) = audience.callback {
             callback(status);
         }
     }
@@ -141,9 +174,9 @@ impl Event {
         state.waiting += 1;
         while state.outcome.is_none() {
             state = match end.map(|end| end.saturating_duration_since(Instant::now())) {
-                None => self.settled.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => sync::wait(&self.settled, state),
                 Some(Duration::ZERO) => break,
-                Some(left) => self.settled.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+                Some(left) => sync::wait_timeout(&self.settled, state, left),
             };
         }
         state.waiting -= 1;
@@ -170,11 +203,12 @@ impl Event {
 
     /// The reading end of a pipe in which one byte comes when the event is settled, or is already.
     pub fn pipe(&self) -> Result<std::io::PipeReader> {
-        let made = std::io::pipe();
-        let (reader, mut writer) = made.map_err(|error| Error::new(Status::Io, format!("no pipe: {error}")))?;
+        let failed = |error| Error::new(Status::Io, format!("no pipe: {error}"));
+        let (reader, mut writer) = std::io::pipe().map_err(failed)?;
+        let ours = reader.try_clone().map_err(failed)?;
         let mut state = self.lock();
         if state.outcome.is_none() {
-            state.pipes.push(writer);
+            state.pipes.push((ours, writer));
         } else {
             drop(state);
             let _ = writer.write_all(&[1]);
@@ -197,6 +231,6 @@ impl Event {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.state)
     }
 }

@@ -20,7 +20,7 @@ pub struct Tensor {
     desc: Desc,
     range: HostRange,
     usage: Usage,
-    line: TensorLine,
+    line: Arc<TensorLine>,
     // in this order: the object is gone from the count before the host is told that its memory is free
     _counted: Counted,
     memory: Memory,
@@ -58,7 +58,7 @@ impl Tensor {
             desc,
             range,
             usage: Usage::new(),
-            line: TensorLine::default(),
+            line: Arc::default(),
             _counted: Counted::new(Kind::Tensor),
             memory: Memory::Host { _release: release },
         })
@@ -78,7 +78,7 @@ impl Tensor {
             desc,
             range: buffer.range(),
             usage: Usage::new(),
-            line: TensorLine::default(),
+            line: Arc::default(),
             _counted: Counted::new(Kind::Tensor),
             memory: Memory::Owned { _buffer: buffer },
         }))
@@ -91,7 +91,7 @@ impl Tensor {
             desc,
             range: map.range(),
             usage: Usage::new(),
-            line: TensorLine::default(),
+            line: Arc::default(),
             _counted: Counted::new(Kind::Tensor),
             memory: Memory::Shared(map),
         }))
@@ -121,7 +121,7 @@ impl Tensor {
     }
 
     /// The operations of queues that use it.
-    pub(super) fn line(&self) -> &TensorLine {
+    pub(super) fn line(&self) -> &Arc<TensorLine> {
         &self.line
     }
 

@@ -2,7 +2,6 @@
 
 use std::ffi::CStr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::Context;
@@ -10,6 +9,7 @@ use super::report::LastRun;
 use super::route::Route;
 use crate::base::{Desc, Error, Result, Status, fail};
 use crate::core::Tensor;
+use crate::core::event::CancelFlag;
 use crate::core::queue::hold_patiently;
 use crate::core::stop::{Cause, Running, Stop};
 use crate::core::usage::{self, Access, Usage, Uses};
@@ -36,7 +36,7 @@ impl Deadline {
 pub struct Limits<'a> {
     pub deadline: Option<Deadline>,
     /// Set when the run is not to happen.
-    pub cancelled: Option<&'a AtomicBool>,
+    pub cancelled: Option<&'a CancelFlag>,
     /// Waits for tensors that are in use, instead of giving up.
     pub is_patient: bool,
 }
@@ -106,14 +106,14 @@ impl Context {
     /// Waits for direct runs of other contexts that use the same tensors.
     #[cold]
     fn run_patiently(&mut self, uses: &[Use], running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
-        let never = AtomicBool::new(false);
+        let never = CancelFlag::new();
         let _held = hold_patiently(uses, limits.cancelled.unwrap_or(&never))?;
         self.run_watched(running, limits)
     }
 
     fn run_watched(&mut self, running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
         let deadline = limits.deadline;
-        if limits.cancelled.is_some_and(|cancelled| cancelled.load(Ordering::Acquire)) {
+        if limits.cancelled.is_some_and(CancelFlag::is_raised) {
             return Err(stopped(Cause::Cancel, deadline, NOT_STARTED));
         }
         let _armed = deadline.map(|deadline| arm(running, deadline)).transpose()?;

@@ -1,27 +1,29 @@
 //! Queues: ordered timelines of writes, inferences and reads.
 //!
-//! `timeline` knows what waits for what and is the only place with a lock; `work` is what an operation does; `worker` is who
+//! `timeline` knows what waits for what and has the only lock, with `state` behind it and `lines` for each tensor and context;
+//! `submit` gives tasks to executors of the host when the lock is free; `work` is what an operation does; `worker` is who
 //! does it: a thread of the queue's own, or tasks that an executor of the host runs; `inference` runs a context that stays
 //! open to other calls meanwhile.
 
 mod inference;
 mod lines;
+mod state;
+mod submit;
 mod timeline;
 mod work;
 mod worker;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::count::Counted;
 use super::event::Event;
 use super::tensor::Tensor;
-use crate::base::{Error, Kind, Result, Status, fail};
+use crate::base::{Kind, Result, fail};
 use crate::memory::HostRange;
 
 pub use inference::{Gate, GateClosed, Inference};
 pub use lines::{ContextLine, OpId, Place, TensorLine};
-pub use timeline::{context_destroyed, tensor_destroyed};
 pub use work::hold_patiently;
 pub use worker::run_task;
 
@@ -100,8 +102,7 @@ impl Queue {
 
     /// Waits until everything that is in the queue now is settled.
     pub fn finish(&self, time: Option<Duration>) -> Result<()> {
-        let event = self.add(New { is_unlimited: true, ..New::of(Work::Nothing) })?;
-        wait_for(&event, time)
+        wait_for_all(&Timeline::global().events_of_queue(self.id), time)
     }
 
     fn add(&self, new: New) -> Result<Arc<Event>> {
@@ -111,12 +112,17 @@ impl Queue {
 
 /// Waits until every operation on a tensor that is in any queue now is settled.
 pub fn sync(tensor: &Tensor, time: Option<Duration>) -> Result<()> {
-    let end = time.map(|time| (std::time::Instant::now(), time));
-    for event in Timeline::global().events_of(tensor) {
-        let left = end.map(|(start, time)| time.saturating_sub(start.elapsed()));
-        wait_for(&event, left)?;
-    }
-    Ok(())
+    wait_for_all(&Timeline::global().events_of_tensor(tensor), time)
+}
+
+/// Settles the reads of a tensor that have not begun.
+pub fn tensor_destroyed(tensor: &Arc<Tensor>) {
+    Timeline::global().tensor_destroyed(tensor);
+}
+
+/// Settles the inferences of a context that have not begun.
+pub fn context_destroyed(line: &Arc<ContextLine>) {
+    Timeline::global().context_destroyed(line);
 }
 
 /// Asks for an operation not to happen: one that waits never starts, one that runs is asked to stop.
@@ -126,7 +132,7 @@ pub fn cancel(event: &Arc<Event>) -> Result<()> {
 
 /// Refuses to wait where only this thread could end the wait.
 pub fn check_may_wait(event: &Event) -> Result<()> {
-    if !event.is_settled() && worker::current() == Some(event.queue()) {
+    if !event.is_settled() && worker::is_inside(event.queue()) {
         return fail!(
             Busy,
             "waiting here would wait for good: this thread is inside an operation or a callback of the same queue"
@@ -135,10 +141,14 @@ pub fn check_may_wait(event: &Event) -> Result<()> {
     Ok(())
 }
 
-fn wait_for(event: &Event, time: Option<Duration>) -> Result<()> {
-    check_may_wait(event)?;
-    match event.wait(time) {
-        Some(_) => Ok(()),
-        None => Err(Error::new(Status::Timeout, "the time is over; the operations go on")),
+fn wait_for_all(events: &[Arc<Event>], time: Option<Duration>) -> Result<()> {
+    let start = Instant::now();
+    for event in events {
+        check_may_wait(event)?;
+        let left = time.map(|time| time.saturating_sub(start.elapsed()));
+        if event.wait(left).is_none() {
+            return fail!(Timeout, "the time is over; the operations go on");
+        }
     }
+    Ok(())
 }

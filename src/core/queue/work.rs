@@ -1,11 +1,10 @@
 //! What an operation does.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::inference::Inference;
 use crate::base::{Error, Result, Status, fail};
-use crate::core::event::{Event, Outcome};
+use crate::core::event::{CancelFlag, Event, Outcome};
 use crate::core::tensor::Tensor;
 use crate::core::usage::{self, Access, Usage, Uses};
 use crate::memory::{self, Buffer, HostRange};
@@ -13,17 +12,9 @@ use crate::sync::Backoff;
 
 pub enum Work {
     Infer(Box<Inference>),
-    Write {
-        bytes: Option<Buffer>,
-        range: HostRange,
-    },
-    Read {
-        range: HostRange,
-        destination: HostRange,
-    },
+    Write { bytes: Option<Buffer>, range: HostRange },
+    Read { range: HostRange, destination: HostRange },
     Nothing,
-    /// It must not be done.
-    Refused(Error),
 }
 
 /// A tensor that an operation uses.
@@ -75,50 +66,41 @@ pub fn copy_of(source: &HostRange) -> Result<Option<Buffer>> {
 }
 
 impl Work {
-    /// Does it; a copy with the tensor that it was added with.
-    pub fn run(self, event: &Event, tensor: Option<&Tensor>) -> Outcome {
+    /// Does it. The uses are the ones that it was added with.
+    pub fn run(self, event: &Event, uses: &[Use]) -> Outcome {
         match self {
             Work::Infer(inference) => inference.run(event),
-            Work::Write { bytes: Some(bytes), range } => copy(&range, &bytes.range(), tensor, Access::Write, event),
-            Work::Read { range, destination } => copy(&destination, &range, tensor, Access::Read, event),
+            Work::Write { bytes: Some(bytes), range } => copy(&range, &bytes.range(), uses, event),
+            Work::Read { range, destination } => copy(&destination, &range, uses, event),
             Work::Write { bytes: None, .. } | Work::Nothing => Outcome::default(),
-            Work::Refused(error) => Outcome::failed(error),
         }
     }
 }
 
-struct Held<'a>(&'a Tensor, Access);
-
-impl Uses for Held<'_> {
+impl Uses for Use {
     fn uses(&self) -> Option<(&Usage, Access)> {
-        Some((self.0.usage(), self.1))
+        Some((self.tensor.usage(), self.access))
     }
 }
 
 /// Copies, once no direct run uses the tensor.
-fn copy(to: &HostRange, from: &HostRange, tensor: Option<&Tensor>, access: Access, event: &Event) -> Outcome {
-    let Some(tensor) = tensor else { return Outcome::default() };
-    if let Err(error) = tensor.still_there() {
-        return Outcome::failed(error);
-    }
-    let held = [Held(tensor, access)];
-    match hold_patiently(&held, event.cancelled()) {
-        Ok(_held) => {
-            to.copy_from(from);
-            Outcome::default()
-        }
-        Err(error) => Outcome::failed(error),
-    }
+fn copy(to: &HostRange, from: &HostRange, uses: &[Use], event: &Event) -> Outcome {
+    let copied = uses.iter().try_for_each(|used| used.tensor.still_there()).and_then(|()| {
+        let _held = hold_patiently(uses, event.cancelled())?;
+        to.copy_from(from);
+        Ok(())
+    });
+    Outcome { error: copied.err(), slots: None }
 }
 
 /// Waits for direct runs of other contexts, which keep no line.
-pub fn hold_patiently<'a, T: Uses>(uses: &'a [T], cancelled: &AtomicBool) -> Result<usage::Held<'a, T>> {
+pub fn hold_patiently<'a, T: Uses>(uses: &'a [T], cancelled: &CancelFlag) -> Result<usage::Held<'a, T>> {
     let mut backoff = Backoff::default();
     loop {
         if let Ok(held) = usage::hold(uses) {
             return Ok(held);
         }
-        if cancelled.load(Ordering::Acquire) {
+        if cancelled.is_raised() {
             return Err(Error::new(Status::Cancelled, "cancelled while a run of another context used the tensor"));
         }
         backoff.wait();

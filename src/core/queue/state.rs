@@ -1,0 +1,443 @@
+//! What the timeline's lock guards: every operation that is not over, and every queue.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::Queue;
+use super::lines::{OpId, Place, TensorLine, Written};
+use super::submit::Task;
+use super::timeline::{Job, New};
+use super::work::{Use, Work};
+use super::worker::Inside;
+use crate::base::{Error, Result, Status, fail};
+use crate::core::event::{Audience, Event, Outcome};
+use crate::core::usage::Access;
+use crate::core::watchdog;
+use crate::sync::Condvar;
+
+#[derive(Default)]
+pub struct State {
+    next_id: u64,
+    operations: BTreeMap<OpId, Operation>,
+    lanes: BTreeMap<u64, Lane>,
+}
+
+struct Operation {
+    queue: u64,
+    event: Arc<Event>,
+    /// `None` once it has begun.
+    work: Option<Work>,
+    /// Until it begins.
+    uses: Vec<Use>,
+    stakes: Vec<Stake>,
+    context: Option<Place>,
+    /// How many operations of other queues it still waits for.
+    blockers: usize,
+    dependents: Vec<OpId>,
+    /// It is not to begin, but cannot be settled yet.
+    doom: Option<Error>,
+}
+
+/// What an operation does to a tensor, without the tensor: that is let go before the operation is over.
+struct Stake {
+    line: Arc<TensorLine>,
+    access: Access,
+    is_whole: bool,
+}
+
+/// A queue as the timeline sees it.
+struct Lane {
+    queue: Arc<Queue>,
+    /// In order; the first may have begun.
+    line: VecDeque<OpId>,
+    is_running: bool,
+    is_closed: bool,
+    /// For the queue's own thread, and whether it waits there: to wake nobody costs as much as to wake somebody.
+    awake: Arc<Condvar>,
+    is_asleep: bool,
+    /// What the host's executor was given, or is about to be, and has not run yet.
+    task: Option<usize>,
+    /// Calls to the executor that are about to be made or have not returned. Meanwhile the first operation is not settled
+    /// unless it has begun: when all are, the host may take the executor away.
+    submitting: usize,
+}
+
+/// What is left to do when the lock is free.
+#[derive(Default)]
+pub struct After {
+    settled: Vec<(Arc<Event>, Audience)>,
+    gone: Vec<Operation>,
+    awake: Vec<Arc<Condvar>>,
+    pub tasks: Vec<Task>,
+    lanes: Vec<Lane>,
+}
+
+fn destroyed(what: &str) -> Error {
+    Error::new(Status::Destroyed, format!("the {what} was destroyed before the operation started"))
+}
+
+impl State {
+    pub fn new_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    pub fn open(&mut self, queue: Arc<Queue>) -> Arc<Condvar> {
+        let awake = Arc::new(Condvar::new());
+        let id = queue.id;
+        let lane = Lane {
+            queue,
+            line: VecDeque::new(),
+            is_running: false,
+            is_closed: false,
+            awake: awake.clone(),
+            is_asleep: false,
+            task: None,
+            submitting: 0,
+        };
+        self.lanes.insert(id, lane);
+        awake
+    }
+
+    pub fn check_room(&self, queue: u64, capacity: usize) -> Result<()> {
+        let Some(lane) = self.lanes.get(&queue).filter(|lane| !lane.is_closed) else {
+            return fail!(InvalidHandle, "the queue was destroyed");
+        };
+        if lane.line.len() < capacity {
+            return Ok(());
+        }
+        fail!(
+            QueueFull,
+            "the queue has {} operations that are not over, which is all it has room for: wait for one of them",
+            lane.line.len()
+        )
+    }
+
+    /// Puts an operation at the end of a queue that has room.
+    pub fn add(&mut self, queue: u64, new: New, after: &mut After) -> Arc<Event> {
+        let id = self.new_id();
+        let event = Event::new(queue, id, new.wants_slots);
+        let stake =
+            |used: &Use| Stake { line: used.tensor.line().clone(), access: used.access, is_whole: used.is_whole };
+        let stakes: Vec<_> = new.uses.iter().map(stake).collect();
+        let mut before = new.after;
+        for stake in &stakes {
+            stake.line.join(id, queue, stake.access, &mut before);
+        }
+        if let Some(context) = &new.context {
+            context.line().join(id, queue, &mut before);
+        }
+        let operation = Operation {
+            queue,
+            event: event.clone(),
+            work: Some(new.work),
+            uses: new.uses,
+            stakes,
+            context: new.context,
+            blockers: self.depend(id, queue, before),
+            dependents: Vec::new(),
+            doom: None,
+        };
+        self.operations.insert(id, operation);
+        if let Some(lane) = self.lanes.get_mut(&queue) {
+            lane.line.push_back(id);
+        }
+        self.schedule(queue, after);
+        event
+    }
+
+    /// Notes that an operation waits for others, and says how many of them there are.
+    fn depend(&mut self, id: OpId, queue: u64, mut before: Vec<OpId>) -> usize {
+        before.sort_unstable();
+        before.dedup();
+        let mut count = 0;
+        for other in before {
+            // those of the same queue come first anyway
+            if let Some(operation) = self.operations.get_mut(&other).filter(|operation| operation.queue != queue) {
+                operation.dependents.push(id);
+                count += 1;
+            }
+        }
+        count
+    }
+
+    pub fn set_asleep(&mut self, queue: u64, is_asleep: bool) {
+        if let Some(lane) = self.lanes.get_mut(&queue) {
+            lane.is_asleep = is_asleep;
+        }
+    }
+
+    fn has_begun(&self, id: OpId) -> bool {
+        self.operations.get(&id).is_some_and(|operation| operation.work.is_none())
+    }
+
+    /// The first operation of a queue, if it may begin now.
+    fn ready(&self, queue: u64) -> Option<OpId> {
+        let lane = self.lanes.get(&queue).filter(|lane| !lane.is_running)?;
+        let first = *lane.line.front()?;
+        self.operations.get(&first).filter(|operation| operation.blockers == 0).map(|_| first)
+    }
+
+    pub fn begin(&mut self, queue: u64) -> Option<Job> {
+        let id = self.ready(queue)?;
+        self.lanes.get_mut(&queue)?.is_running = true;
+        let operation = self.operations.get_mut(&id)?;
+        let refused = operation.doom.take().or_else(|| operation.stakes.iter().find_map(|stake| stake.refusal(id)));
+        Some(Job {
+            id,
+            queue,
+            work: operation.work.take()?,
+            refused,
+            event: operation.event.clone(),
+            uses: std::mem::take(&mut operation.uses),
+        })
+    }
+
+    /// The queue of a task that was not taken yet; now it is.
+    pub fn queue_of_task(&mut self, task: usize) -> Option<u64> {
+        let (id, lane) = self.lanes.iter_mut().find(|(_, lane)| lane.task == Some(task))?;
+        lane.task = None;
+        Some(*id)
+    }
+
+    /// Has somebody told that the queue has something to do.
+    pub fn schedule(&mut self, queue: u64, after: &mut After) {
+        if self.ready(queue).is_none() {
+            return;
+        }
+        let number = self.next_id + 1;
+        let Some(lane) = self.lanes.get_mut(&queue).filter(|lane| !lane.is_closed) else { return };
+        if lane.queue.executor.is_none() {
+            if lane.is_asleep {
+                after.awake.push(lane.awake.clone());
+            }
+        } else if lane.task.is_none() {
+            self.next_id = number;
+            let number = number as usize;
+            lane.task = Some(number);
+            lane.submitting += 1;
+            after.tasks.push(Task { queue: lane.queue.clone(), number });
+        }
+    }
+
+    /// Ends an operation, and has what comes next in its queue go on.
+    pub fn end(&mut self, id: OpId, outcome: Outcome, after: &mut After) {
+        if let Some(queue) = self.end_one(id, outcome, after) {
+            self.schedule(queue, after);
+            self.remove_if_over(queue, after);
+        }
+    }
+
+    /// Ends an operation that has not begun, or sees to it that it does not begin.
+    fn end_waiting(&mut self, id: OpId, error: Error, after: &mut After) {
+        let Some(operation) = self.operations.get_mut(&id) else { return };
+        let lane = self.lanes.get(&operation.queue);
+        if lane.is_some_and(|lane| lane.submitting > 0 && lane.line.front() == Some(&id)) {
+            operation.doom.get_or_insert(error);
+        } else {
+            self.end(id, Outcome::failed(error), after);
+        }
+    }
+
+    /// Takes an operation out, and lets those go on that waited for it; gives its queue.
+    fn end_one(&mut self, id: OpId, outcome: Outcome, after: &mut After) -> Option<u64> {
+        let mut operation = self.operations.remove(&id)?;
+        if let Some(lane) = self.lanes.get_mut(&operation.queue) {
+            lane.line.retain(|other| *other != id);
+            lane.is_running &= operation.work.is_some();
+        }
+        operation.leave_lines(id, &outcome);
+        let audience = operation.event.settle(outcome);
+        after.settled.push((operation.event.clone(), audience));
+        for dependent in &operation.dependents {
+            let Some(waiting) = self.operations.get_mut(dependent) else { continue };
+            waiting.blockers -= 1;
+            let queue = waiting.queue;
+            if waiting.blockers == 0 {
+                self.schedule(queue, after);
+            }
+        }
+        let queue = operation.queue;
+        after.gone.push(operation);
+        Some(queue)
+    }
+
+    /// Ends a queue: what waits is settled, what runs is asked to stop.
+    pub fn close(&mut self, queue: u64, after: &mut After) {
+        let Some(lane) = self.lanes.get_mut(&queue) else { return };
+        lane.is_closed = true;
+        if lane.is_asleep {
+            after.awake.push(lane.awake.clone());
+        }
+        for id in self.ids(queue) {
+            if self.has_begun(id) {
+                // one that cannot be stopped just goes on
+                let _ = self.ask_to_stop(id);
+            } else {
+                self.end_waiting(id, destroyed("queue"), after);
+            }
+        }
+        self.remove_if_over(queue, after);
+    }
+
+    pub fn cancel(&mut self, id: OpId, after: &mut After) -> Result<()> {
+        if !self.operations.contains_key(&id) {
+            return Ok(());
+        }
+        if self.has_begun(id) {
+            return self.ask_to_stop(id);
+        }
+        let error = Error::new(Status::Cancelled, "the operation was cancelled before it started");
+        self.end_waiting(id, error, after);
+        Ok(())
+    }
+
+    /// Ends what has not begun and is chosen, because something was destroyed.
+    pub fn destroy(
+        &mut self,
+        what: &str,
+        is_chosen: impl Fn(&Work, &[Use], Option<&Place>) -> bool,
+        after: &mut After,
+    ) {
+        let is_it = |operation: &Operation| {
+            operation.work.as_ref().is_some_and(|work| is_chosen(work, &operation.uses, operation.context.as_ref()))
+        };
+        let chosen = self.operations.iter().filter(|(_, operation)| is_it(operation));
+        let chosen: Vec<_> = chosen.map(|(id, _)| *id).collect();
+        for id in chosen {
+            self.end_waiting(id, destroyed(what), after);
+        }
+    }
+
+    fn ask_to_stop(&self, id: OpId) -> Result<()> {
+        let Some(operation) = self.operations.get(&id) else { return Ok(()) };
+        // seen by one that has begun and not reached the engine yet
+        operation.event.cancelled().raise();
+        match &operation.context {
+            Some(context) => watchdog::cancel(context.stop()),
+            None => Ok(()),
+        }
+    }
+
+    /// The executor of a queue returned from taking a task, or from refusing it. Gives the error for `own` if that was
+    /// settled here.
+    pub fn submitted(
+        &mut self,
+        queue: u64,
+        task: usize,
+        is_taken: bool,
+        own: Option<OpId>,
+        after: &mut After,
+    ) -> Option<Error> {
+        let lane = self.lanes.get_mut(&queue)?;
+        lane.submitting -= 1;
+        // one that was run all the same was taken
+        let is_refused = !is_taken && lane.task == Some(task);
+        if is_refused {
+            lane.task = None;
+        }
+        let mut is_own_refused = false;
+        for id in self.ids(queue) {
+            let Some(operation) = self.operations.get_mut(&id).filter(|operation| operation.work.is_some()) else {
+                continue;
+            };
+            let doom = operation.doom.take();
+            let refusal = is_refused.then(|| not_taken(own == Some(id)));
+            let error = if own == Some(id) { refusal.or(doom) } else { doom.or(refusal) };
+            if let Some(error) = error {
+                is_own_refused |= is_refused && own == Some(id);
+                self.end_waiting(id, error, after);
+            }
+        }
+        self.remove_if_over(queue, after);
+        is_own_refused.then(|| not_taken(true))
+    }
+
+    pub fn ids(&self, queue: u64) -> Vec<OpId> {
+        self.lanes.get(&queue).map(|lane| lane.line.iter().copied().collect()).unwrap_or_default()
+    }
+
+    pub fn events(&self, ids: Vec<OpId>) -> Vec<Arc<Event>> {
+        ids.iter().filter_map(|id| self.operations.get(id)).map(|operation| operation.event.clone()).collect()
+    }
+
+    /// Forgets a queue that is closed and has nothing left.
+    pub fn remove_if_over(&mut self, queue: u64, after: &mut After) -> bool {
+        let is_over = |lane: &Lane| lane.is_closed && lane.line.is_empty();
+        match self.lanes.get(&queue) {
+            None => true,
+            Some(lane) if is_over(lane) => {
+                after.lanes.extend(self.lanes.remove(&queue));
+                true
+            }
+            Some(_) => false,
+        }
+    }
+}
+
+/// The error of an operation whose executor takes no task.
+fn not_taken(is_own: bool) -> Error {
+    if is_own {
+        Error::new(Status::Busy, "the host's executor takes no task")
+    } else {
+        Error::new(Status::Cancelled, "the host's executor takes no task, so nobody does the work")
+    }
+}
+
+impl Stake {
+    /// Why an operation must not begin: it reads what was not written as it should.
+    fn refusal(&self, id: OpId) -> Option<Error> {
+        if self.access == Access::Write {
+            return None;
+        }
+        let why = self.line.refusal(id)?;
+        Some(Error::new(
+            Status::Dependency,
+            format!("a tensor that this reads was to be written by an operation that failed: {why}"),
+        ))
+    }
+
+    fn leave(&self, id: OpId, outcome: &Outcome) {
+        if self.access == Access::Read {
+            return self.line.leave_read(id);
+        }
+        let written = match &outcome.error {
+            // an operation that never was in the queue takes nothing away
+            Some(error) if error.status == Status::Busy => Written::Some,
+            Some(error) => Written::Failed(Arc::from(error.to_string())),
+            None if self.is_whole => Written::Whole,
+            None => Written::Some,
+        };
+        self.line.leave_write(id, written);
+    }
+}
+
+impl Operation {
+    fn leave_lines(&mut self, id: OpId, outcome: &Outcome) {
+        self.stakes.iter().for_each(|stake| stake.leave(id, outcome));
+        if let Some(context) = &mut self.context {
+            context.leave(id);
+        }
+    }
+}
+
+impl After {
+    /// Does it all but for some tasks, which it gives back: what comes next in a queue comes after the callbacks of what was
+    /// before. What waits in other queues need not, and a callback may wait for that.
+    pub fn finish(self, submit: impl Fn(Task)) -> Vec<Task> {
+        for awake in self.awake {
+            awake.notify_one();
+        }
+        drop(self.gone);
+        let settled = &self.settled;
+        let is_next = |task: &Task| settled.iter().any(|(event, _)| event.queue() == task.queue.id);
+        let (next, others): (Vec<_>, Vec<_>) = self.tasks.into_iter().partition(is_next);
+        others.into_iter().for_each(submit);
+        for (event, audience) in self.settled {
+            let _inside = Inside::queue(event.queue());
+            event.tell(audience);
+        }
+        drop(self.lanes);
+        next
+    }
+}
