@@ -197,6 +197,12 @@ struct DLManagedTensorVersioned;
 // Kind of object, for zb_live_objects.
 #define ZB_KIND_TENSOR 3
 
+// Kind of object, for zb_live_objects.
+#define ZB_KIND_QUEUE 4
+
+// Kind of object, for zb_live_objects.
+#define ZB_KIND_EVENT 5
+
 // No element type.
 #define ZB_DTYPE_INVALID 0
 

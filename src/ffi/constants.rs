@@ -71,6 +71,10 @@ pub const ZB_KIND_MODEL: i32 = 1;
 pub const ZB_KIND_CONTEXT: i32 = 2;
 /// Kind of object, for zb_live_objects.
 pub const ZB_KIND_TENSOR: i32 = 3;
+/// Kind of object, for zb_live_objects.
+pub const ZB_KIND_QUEUE: i32 = 4;
+/// Kind of object, for zb_live_objects.
+pub const ZB_KIND_EVENT: i32 = 5;
 
 /// No element type.
 pub const ZB_DTYPE_INVALID: i32 = 0;
