@@ -193,6 +193,7 @@ impl Context {
 
     /// Takes over bindings and shapes of the stand-in, which is left without.
     fn take_over(&mut self, stand_in: &mut Context) -> Vec<Displaced> {
+        let viewable = self.viewable;
         self.ask_for(&stand_in.resized);
         let mut displaced = Vec::new();
         for position in 0..self.slots.len() {
@@ -201,9 +202,14 @@ impl Context {
                 // never the last of its kind: this context has the same
                 drop(wanted);
             } else {
+                // what the operation had here instead goes now, as a loan does
+                let slot = &mut self.slots[position];
+                slot.last.lent |= slot.binding.is_some();
                 displaced.push(self.replace(position, wanted));
             }
         }
+        // and what is in the engine still can be viewed there
+        self.viewable = viewable;
         displaced
     }
 }
