@@ -39,7 +39,10 @@ impl Inference {
         for (side, tensor) in self.captured.tensors() {
             let known = uses.iter_mut().find(|used| Arc::ptr_eq(&used.tensor, tensor));
             match (known, side) {
-                (Some(known), Side::Output) => *known = Use::write(tensor.clone(), true),
+                // one that is passed through is read all the same
+                (Some(known), Side::Output) => {
+                    *known = Use { is_read: known.is_read, ..Use::write(tensor.clone(), true) };
+                }
                 (Some(_), Side::Input) => {}
                 (None, Side::Output) => uses.push(Use::write(tensor.clone(), true)),
                 (None, Side::Input) => uses.push(Use::read(tensor.clone())),

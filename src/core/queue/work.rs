@@ -21,17 +21,19 @@ pub enum Work {
 pub struct Use {
     pub tensor: Arc<Tensor>,
     pub access: Access,
+    /// What is in it has to be what it should.
+    pub is_read: bool,
     /// What is written replaces all that the tensor held.
     pub is_whole: bool,
 }
 
 impl Use {
     pub fn read(tensor: Arc<Tensor>) -> Use {
-        Use { tensor, access: Access::Read, is_whole: false }
+        Use { tensor, access: Access::Read, is_read: true, is_whole: false }
     }
 
     pub fn write(tensor: Arc<Tensor>, is_whole: bool) -> Use {
-        Use { tensor, access: Access::Write, is_whole }
+        Use { tensor, access: Access::Write, is_read: false, is_whole }
     }
 }
 
