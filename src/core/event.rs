@@ -1,12 +1,13 @@
 //! Events: how one operation of a queue ended, for whoever wants to know.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::count::Counted;
 use super::queue::OpId;
 use crate::base::{Desc, Error, Kind, Result, Side, Slot, Status, fail};
+#[cfg(unix)]
+use crate::memory::Signal;
 use crate::sync::{self, AtomicBool, Condvar, Mutex, MutexGuard, Ordering, fence};
 
 /// How an operation ended.
@@ -79,8 +80,8 @@ struct State {
     outcome: Option<Arc<Outcome>>,
     has_callback: bool,
     callback: Option<Callback>,
-    /// With a reading end of our own: writing where nobody reads would end the process.
-    pipes: Vec<(std::io::PipeReader, std::io::PipeWriter)>,
+    #[cfg(unix)]
+    signals: Vec<Signal>,
     waiting: usize,
 }
 
@@ -88,7 +89,8 @@ struct State {
 #[must_use = "somebody may wait for it"]
 pub struct Audience {
     callback: Option<(Callback, Option<Status>)>,
-    pipes: Vec<(std::io::PipeReader, std::io::PipeWriter)>,
+    #[cfg(unix)]
+    signals: Vec<Signal>,
     is_awaited: bool,
 }
 
@@ -142,7 +144,8 @@ impl Event {
         self.is_settled.store(true, Ordering::Release);
         Audience {
             callback: state.callback.take().map(|callback| (callback, status)),
-            pipes: std::mem::take(&mut state.pipes),
+            #[cfg(unix)]
+            signals: std::mem::take(&mut state.signals),
             is_awaited: state.waiting > 0,
         }
     }
@@ -152,10 +155,8 @@ impl Event {
         if audience.is_awaited {
             self.settled.notify_all();
         }
-        for (_reader, mut writer) in audience.pipes {
-            // one byte always has room
-            let _ = writer.write_all(&[1]);
-        }
+        #[cfg(unix)]
+        audience.signals.into_iter().for_each(Signal::give);
         if let Some((callback, status)) = audience.callback {
             callback(status);
         }
@@ -201,19 +202,19 @@ impl Event {
         Ok(())
     }
 
-    /// The reading end of a pipe in which one byte comes when the event is settled, or is already.
-    pub fn pipe(&self) -> Result<std::io::PipeReader> {
-        let failed = |error| Error::new(Status::Io, format!("no pipe: {error}"));
-        let (reader, mut writer) = std::io::pipe().map_err(failed)?;
-        let ours = reader.try_clone().map_err(failed)?;
+    /// A descriptor that becomes readable when the event is settled, or is already.
+    #[cfg(unix)]
+    pub fn descriptor(&self) -> Result<std::os::fd::OwnedFd> {
+        let made = Signal::new();
+        let (signal, given) = made.map_err(|error| Error::new(Status::Io, format!("no descriptor: {error}")))?;
         let mut state = self.lock();
         if state.outcome.is_none() {
-            state.pipes.push((ours, writer));
+            state.signals.push(signal);
         } else {
             drop(state);
-            let _ = writer.write_all(&[1]);
+            signal.give();
         }
-        Ok(reader)
+        Ok(given)
     }
 
     /// A slot as the inference left it.

@@ -140,7 +140,7 @@ pub unsafe extern "C" fn zb_event_get_fd(event: *mut zb_event, fd: *mut c_int) -
 #[cfg(unix)]
 fn descriptor(event: &Event) -> Result<c_int> {
     use std::os::fd::IntoRawFd;
-    Ok(event.pipe()?.into_raw_fd())
+    Ok(event.descriptor()?.into_raw_fd())
 }
 
 #[cfg(not(unix))]

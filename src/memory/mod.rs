@@ -14,6 +14,8 @@ mod no_fd;
 mod page;
 #[cfg(unix)]
 mod shared_map;
+#[cfg(unix)]
+mod signal;
 
 pub use buffer::Buffer;
 #[cfg(unix)]
@@ -25,3 +27,5 @@ pub use no_fd::{SharedMap, map_bytes};
 pub use page::page_size;
 #[cfg(unix)]
 pub use shared_map::SharedMap;
+#[cfg(unix)]
+pub use signal::Signal;
