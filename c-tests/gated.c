@@ -94,11 +94,11 @@ zb_status gated_end_run(gated *made)
     return made->status;
 }
 
-/* --- endings --- */
+/* --- witnesses --- */
 
 static void on_end(void *user_data, zb_event *event, zb_status result)
 {
-    ending *watched = user_data;
+    witness *watched = user_data;
     if (watched->act != NULL) {
         watched->act(watched->user_data, result);
     }
@@ -110,7 +110,7 @@ static void on_end(void *user_data, zb_event *event, zb_status result)
     pthread_mutex_unlock(&lock);
 }
 
-void ending_watch(ending *watched, zb_event *event)
+void witness_watch(witness *watched, zb_event *event)
 {
     watched->count = 0;
     watched->result = -1;
@@ -118,7 +118,7 @@ void ending_watch(ending *watched, zb_event *event)
     REQUIRE_OK(zb_event_on_complete(event, on_end, watched));
 }
 
-zb_status ending_wait(ending *watched)
+zb_status witness_wait(witness *watched)
 {
     pthread_mutex_lock(&lock);
     while (watched->count == 0) {
@@ -129,7 +129,7 @@ zb_status ending_wait(ending *watched)
     return result;
 }
 
-int ending_count(ending *watched)
+int witness_count(witness *watched)
 {
     pthread_mutex_lock(&lock);
     int count = watched->count;

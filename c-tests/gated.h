@@ -42,20 +42,20 @@ zb_status gated_end_run(gated *made);
 
 /* --- the end of an event as its callback saw it --- */
 
-typedef struct ending {
+typedef struct witness {
     int count;
     zb_status result;
     zb_event *event;
     /* done inside the callback, if not NULL, before the end is known to the test */
     void (*act)(void *user_data, zb_status result);
     void *user_data;
-} ending;
+} witness;
 
 /* Sets the callback; set `act` before. */
-void ending_watch(ending *watched, zb_event *event);
+void witness_watch(witness *watched, zb_event *event);
 /* Waits for the callback. */
-zb_status ending_wait(ending *watched);
-int ending_count(ending *watched);
+zb_status witness_wait(witness *watched);
+int witness_count(witness *watched);
 
 /* How a settled event ended; the event must be settled already. */
 #define CHECK_SETTLED(event, status) zt_check_settled((event), (status), __FILE__, __LINE__)

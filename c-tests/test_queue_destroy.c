@@ -48,7 +48,7 @@ typedef struct scene {
     zt_buffer x_memory, y_memory, destination;
     void *text;
     zt_releases x_released, y_released, text_released;
-    ending ending;
+    witness witness;
     /* the bytes of what the operation writes, before it, and as it should leave them */
     unsigned char before[BYTES], after[BYTES];
 } scene;
@@ -173,11 +173,11 @@ static void end_scene(scene *made)
     CHECK_EQ(zt_release_count(&made->text_released), 1);
     CHECK_ADDRESS(made->x_released.data, made->x_memory.data);
     CHECK_ADDRESS(made->y_released.data, made->y_memory.data);
-    if (ending_count(&made->ending) > 0) {
+    if (witness_count(&made->witness) > 0) {
         /* nothing was written since */
         unsigned char scribbled[BYTES];
         memset(scribbled, SCRIBBLE, BYTES);
-        CHECK_EQ(ending_count(&made->ending), 1);
+        CHECK_EQ(witness_count(&made->witness), 1);
         CHECK_BYTES(target(made)->data, scribbled, BYTES);
     }
     FREE_BUFFER(&made->x_memory);
@@ -188,9 +188,9 @@ static void end_scene(scene *made)
 
 static void watch(scene *made)
 {
-    made->ending.act = look_and_scribble;
-    made->ending.user_data = made;
-    ending_watch(&made->ending, made->event);
+    made->witness.act = look_and_scribble;
+    made->witness.user_data = made;
+    witness_watch(&made->witness, made->event);
 }
 
 /* --- the table --- */
@@ -199,13 +199,13 @@ static void watch(scene *made)
 static void check_at_once(scene *made, victim what, zb_status expected)
 {
     if (expected == ZB_ERROR_DESTROYED) {
-        CHECK_EQ(ending_count(&made->ending), 1);
+        CHECK_EQ(witness_count(&made->witness), 1);
         CHECK_SETTLED(made->event, expected);
         char text[256] = "";
         CHECK_OK(zb_event_get_error(made->event, text, sizeof text, NULL));
         CHECK(strstr(text, "destroyed") != NULL && strstr(text, victim_names[what]) != NULL);
     } else {
-        CHECK_EQ(ending_count(&made->ending), 0);
+        CHECK_EQ(witness_count(&made->witness), 0);
         if (made->event != NULL) {
             CHECK_PENDING(made->event);
         }
@@ -230,7 +230,7 @@ static void destroy_queued(victim what, work kind)
     destroy(&made, what);
     check_at_once(&made, what, expected);
     CHECK_EQ(gated_let_go(&before), what == QUEUE ? ZB_ERROR_CANCELLED : ZB_OK);
-    CHECK_EQ(ending_wait(&made.ending), expected);
+    CHECK_EQ(witness_wait(&made.witness), expected);
     gated_free(&before);
     end_scene(&made);
 }
@@ -244,11 +244,11 @@ static void destroy_running_inference(victim what)
     watch(&made);
     gate_await("door");
     destroy(&made, what);
-    CHECK_EQ(ending_count(&made.ending), 0);
+    CHECK_EQ(witness_count(&made.witness), 0);
     CHECK_EQ(zt_release_count(&made.x_released) + zt_release_count(&made.y_released), 0);
     CHECK_EQ(zt_release_count(&made.text_released), 0);
     gate_open("door");
-    CHECK_EQ(ending_wait(&made.ending), expected);
+    CHECK_EQ(witness_wait(&made.witness), expected);
     end_scene(&made);
 }
 
@@ -269,12 +269,12 @@ static zb_status destroy_running_copy(victim what, work kind, useconds_t pause)
     zb_status result = -1;
     if (what == QUEUE) {
         /* it ends although the tensor is still in use */
-        result = ending_wait(&made.ending);
+        result = witness_wait(&made.witness);
     } else if (what != TENSOR || kind != READ) {
-        CHECK_EQ(ending_count(&made.ending), 0);
+        CHECK_EQ(witness_count(&made.witness), 0);
     }
     CHECK_OK(gated_end_run(&holder));
-    result = ending_wait(&made.ending);
+    result = witness_wait(&made.witness);
     if (kind == READ) {
         /* the run has written it */
         CHECK_BYTES(made.y_memory.data, zeros, BYTES);
@@ -364,8 +364,8 @@ static void destroy_in_completion(victim what, work kind, way how)
     gated_make(&before, "before");
     user_data.scene = &made;
     user_data.what = what;
-    made.ending.act = destroy_inside;
-    made.ending.user_data = &user_data;
+    made.witness.act = destroy_inside;
+    made.witness.user_data = &user_data;
     if (how == AS_IT_HAS_ENDED) {
         zb_status ended = -1;
         enqueue(&made, result);
@@ -375,22 +375,22 @@ static void destroy_in_completion(victim what, work kind, way how)
     } else {
         gated_block(&before, made.queue);
         enqueue(&made, result);
-        ending_watch(&made.ending, made.event);
+        witness_watch(&made.witness, made.event);
     }
     zb_event *behind = enqueue_behind(&made);
     zb_event *event = made.event;
     if (how == AS_IT_HAS_ENDED) {
-        ending_watch(&made.ending, event);
+        witness_watch(&made.witness, event);
     } else if (how == AS_IT_IS_CANCELLED) {
         CHECK_OK(zb_event_cancel(event));
     }
-    CHECK_EQ(ending_count(&made.ending), how != AS_IT_ENDS);
+    CHECK_EQ(witness_count(&made.witness), how != AS_IT_ENDS);
     if (how != AS_IT_ENDS && ends_the_rest) {
         CHECK_SETTLED(behind, ZB_ERROR_DESTROYED);
     }
     zb_status block = gated_let_go(&before);
     CHECK_EQ(block, how != AS_IT_ENDS && stops_the_queue ? ZB_ERROR_CANCELLED : ZB_OK);
-    CHECK_EQ(ending_wait(&made.ending), how == AS_IT_IS_CANCELLED ? ZB_ERROR_CANCELLED : ZB_OK);
+    CHECK_EQ(witness_wait(&made.witness), how == AS_IT_IS_CANCELLED ? ZB_ERROR_CANCELLED : ZB_OK);
     CHECK_EQ(zt_end_of(behind), ends_the_rest ? ZB_ERROR_DESTROYED : ZB_OK);
     gated_free(&before);
     end_scene(&made);
@@ -437,7 +437,7 @@ static void destroy_in_release_callback(int is_ended)
     gated before;
     releasing releases;
     zt_buffer memory = zt_buffer_new(BYTES);
-    ending watched;
+    witness watched;
     zb_event *event = NULL;
     memset(&watched, 0, sizeof watched);
     make_scene(&made, READ, NULL);
@@ -448,7 +448,7 @@ static void destroy_in_release_callback(int is_ended)
     gated_block(&before, made.queue);
     REQUIRE_OK(zb_queue_write(made.queue, tensor, 0, written, BYTES, &event));
     zb_event *behind = enqueue_behind(&made);
-    ending_watch(&watched, event);
+    witness_watch(&watched, event);
     /* this one goes with the scene, inside the release */
     made.event = event;
     CHECK_OK(zb_tensor_destroy(tensor));
@@ -458,12 +458,12 @@ static void destroy_in_release_callback(int is_ended)
         CHECK_EQ(releases.count, 1);
     }
     CHECK_EQ(gated_let_go(&before), is_ended ? ZB_ERROR_CANCELLED : ZB_OK);
-    CHECK_EQ(ending_wait(&watched), is_ended ? ZB_ERROR_CANCELLED : ZB_OK);
+    CHECK_EQ(witness_wait(&watched), is_ended ? ZB_ERROR_CANCELLED : ZB_OK);
     CHECK_EQ(zt_end_of(behind), ZB_ERROR_DESTROYED);
     gated_free(&before);
     end_scene(&made);
     CHECK_EQ(releases.count, 1);
-    CHECK_EQ(ending_count(&watched), 1);
+    CHECK_EQ(witness_count(&watched), 1);
     CHECK(is_ended ? zt_is_untouched(&memory) : memcmp(memory.data, written, BYTES) == 0);
     FREE_BUFFER(&memory);
 }
@@ -484,7 +484,7 @@ static void release_of_a_tensor_with_reads(void)
     releasing releases;
     unsigned char destination[READS][BYTES];
     zt_buffer memory = zt_buffer_new(BYTES);
-    ending watched[READS];
+    witness watched[READS];
     zb_event *events[READS];
     zt_watchdog(20);
     memset(watched, 0, sizeof watched);
@@ -497,12 +497,12 @@ static void release_of_a_tensor_with_reads(void)
     gated_block(&before, made.queue);
     for (int i = 0; i < READS; i++) {
         REQUIRE_OK(zb_queue_read(made.queue, tensor, 0, destination[i], BYTES, &events[i]));
-        ending_watch(&watched[i], events[i]);
+        witness_watch(&watched[i], events[i]);
     }
     CHECK_OK(zb_tensor_destroy(tensor));
     CHECK_EQ(releases.count, 1);
     for (int i = 0; i < READS; i++) {
-        CHECK_EQ(ending_count(&watched[i]), 1);
+        CHECK_EQ(witness_count(&watched[i]), 1);
         CHECK_EQ(zt_end_of(events[i]), ZB_ERROR_DESTROYED);
         CHECK(destination[i][0] == 1 && destination[i][BYTES - 1] == 1);
     }
