@@ -50,6 +50,7 @@ typedef struct sum {
     zb_tensor *tensors[3];
 } sum;
 
+/* With one more line for the model, or NULL. */
 void make_sum(sum *made, const char *line);
 void free_sum(sum *made);
 /* 11 22 33 44 is there, or nothing was written. */

@@ -164,6 +164,8 @@ static void other_numbers(void)
     NUMBER(ZB_MEMORY_HOST, 1);
     NUMBER(ZB_MEMORY_SHARED, 2);
     NUMBER(ZB_MAP_READ_ONLY, 1);
+    NUMBER(ZB_SYNC_TO_HOST, 0);
+    NUMBER(ZB_SYNC_TO_DEVICE, 1);
     NUMBER(ZB_PATH_UNBOUND, 0);
     NUMBER(ZB_PATH_DIRECT, 1);
     NUMBER(ZB_PATH_STAGED, 2);
@@ -220,6 +222,15 @@ static void layouts(void)
     FIELD(zb_loan, capacity, 24, 8);
     FIELD(zb_loan, desc, 32, 8);
     SIZE(zb_loan, 40);
+    FIELD(zb_slot_tensor, slot, 0, 4);
+    FIELD(zb_slot_tensor, flags, 4, 4);
+    FIELD(zb_slot_tensor, tensor, 8, 8);
+    SIZE(zb_slot_tensor, 16);
+    FIELD(zb_queue_options, struct_size, 0, 4);
+    FIELD(zb_queue_options, capacity, 4, 4);
+    FIELD(zb_queue_options, submit, 8, 8);
+    FIELD(zb_queue_options, user_data, 16, 8);
+    SIZE(zb_queue_options, 24);
     FIELD(zb_option, key, 0, 8);
     FIELD(zb_option, value, 8, 8);
     SIZE(zb_option, 16);
@@ -291,9 +302,11 @@ static void init_macros(void)
 {
     zb_model_options model = ZB_MODEL_OPTIONS_INIT, made_model;
     zb_context_options context = ZB_CONTEXT_OPTIONS_INIT, made_context;
+    zb_queue_options queue = ZB_QUEUE_OPTIONS_INIT, made_queue;
     CHECK_INIT_MACRO(zb_model_options, ZB_MODEL_OPTIONS_INIT);
     CHECK_INIT_MACRO(zb_context_options, ZB_CONTEXT_OPTIONS_INIT);
     CHECK_INIT_MACRO(zb_infer_options, ZB_INFER_OPTIONS_INIT);
+    CHECK_INIT_MACRO(zb_queue_options, ZB_QUEUE_OPTIONS_INIT);
     CHECK_INIT_MACRO(zb_runtime_info, ZB_RUNTIME_INFO_INIT);
     CHECK_INIT_MACRO(zb_slot_info, ZB_SLOT_INFO_INIT);
     CHECK_INIT_MACRO(zb_requirements, ZB_REQUIREMENTS_INIT);
@@ -301,8 +314,11 @@ static void init_macros(void)
     CHECK_INIT_MACRO(zb_context_stats, ZB_CONTEXT_STATS_INIT);
     memset(&made_model, 0x5A, sizeof made_model);
     memset(&made_context, 0x5A, sizeof made_context);
+    memset(&made_queue, 0x5A, sizeof made_queue);
     CHECK(zb_model_options_init(&made_model, sizeof made_model) == ZB_OK);
     CHECK(zb_context_options_init(&made_context, sizeof made_context) == ZB_OK);
+    CHECK(zb_queue_options_init(&made_queue, sizeof made_queue) == ZB_OK);
+    CHECK(memcmp(&queue, &made_queue, sizeof queue) == 0);
     CHECK(memcmp(&model, &made_model, sizeof model) == 0);
     CHECK(memcmp(&context, &made_context, sizeof context) == 0);
 }
@@ -343,10 +359,36 @@ static void write_log(void *user_data, int32_t level, const char *text)
     (void)text;
 }
 
+static void complete(void *user_data, zb_event *event, zb_status result)
+{
+    (void)event;
+    *(zb_status *)user_data = result;
+}
+
+static void run_task(void *task)
+{
+    *(int *)task += 1;
+}
+
+static int32_t submit(void *user_data, zb_task_fn run, void *task)
+{
+    run(task);
+    return *(int32_t *)user_data;
+}
+
 static void callback_types(void)
 {
     zb_release_fn release_function = release;
     zb_log_fn log_function = write_log;
+    zb_complete_fn complete_function = complete;
+    zb_task_fn task_function = run_task;
+    zb_submit_fn submit_function = submit;
+    zb_status result = 0;
+    int32_t refusal = 5;
+    int tasks = 0;
+    complete_function(&result, NULL, ZB_ERROR_CANCELLED);
+    CHECK(result == 17);
+    CHECK(submit_function(&refusal, task_function, &tasks) == 5 && tasks == 1);
     CHECK(release_function != NULL);
     CHECK(log_function != NULL);
 }

@@ -385,6 +385,271 @@ static void deadlines_around_the_end_of_a_run(void)
     FREE_BUFFER(&y);
 }
 
+/* --- on a queue --- */
+
+/* An executor that does nothing of its own accord: the test runs the task when it likes. */
+typedef struct by_hand {
+    zb_task_fn run;
+    void *task;
+    int submitted;
+} by_hand;
+
+static int32_t keep_task(void *user_data, zb_task_fn run, void *task)
+{
+    by_hand *kept = user_data;
+    kept->run = run;
+    kept->task = task;
+    kept->submitted++;
+    return 0;
+}
+
+static zb_queue *queue_by_hand(by_hand *kept)
+{
+    zb_queue *queue = NULL;
+    zb_queue_options options = ZB_QUEUE_OPTIONS_INIT;
+    memset(kept, 0, sizeof *kept);
+    options.submit = keep_task;
+    options.user_data = kept;
+    REQUIRE_OK(zb_queue_create(&options, &queue));
+    return queue;
+}
+
+static zb_queue *queue_with_a_thread(void)
+{
+    zb_queue *queue = NULL;
+    REQUIRE_OK(zb_queue_create(NULL, &queue));
+    return queue;
+}
+
+static zb_event *enqueue(zb_queue *queue, zb_context *context, uint64_t deadline_ns)
+{
+    zb_event *event = NULL;
+    zb_infer_options options = ZB_INFER_OPTIONS_INIT;
+    options.deadline_ns = deadline_ns;
+    REQUIRE_OK(zb_queue_infer(queue, context, &options, &event));
+    return event;
+}
+
+static zb_status ending(zb_event *event)
+{
+    zb_status result = -1;
+    REQUIRE_OK(zb_event_wait(event, UINT64_MAX, &result));
+    return result;
+}
+
+static int says(zb_event *event, const char *part)
+{
+    char text[512] = "";
+    CHECK_OK(zb_event_get_error(event, text, sizeof text, NULL));
+    return strstr(text, part) != NULL;
+}
+
+static uint64_t runs_of(zb_context *context)
+{
+    zb_context_stats stats = ZB_CONTEXT_STATS_INIT;
+    REQUIRE_OK(zb_context_get_stats(context, &stats));
+    return stats.runs;
+}
+
+static void queued_and_cancelled_is_never_run(void)
+{
+    chain made;
+    by_hand kept;
+    make_chain(&made, 0);
+    memset(made.y.data, 0xCD, BYTES);
+    zb_queue *queue = queue_by_hand(&kept);
+    uint64_t runs = runs_of(made.context);
+    zb_event *event = enqueue(queue, made.context, 0);
+    CHECK_EQ(kept.submitted, 1);
+    CHECK_OK(zb_event_cancel(event));
+    CHECK_EQ(ending(event), ZB_ERROR_CANCELLED);
+    /* the task that is still out there finds nothing to do */
+    kept.run(kept.task);
+    CHECK_EQ(ending(event), ZB_ERROR_CANCELLED);
+    CHECK(zt_is_untouched(&made.y));
+    CHECK_EQ(runs_of(made.context), runs);
+    CHECK_OK(zb_event_destroy(event));
+    check_next_run(&made);
+    CHECK_OK(zb_queue_destroy(queue));
+    free_chain(&made);
+}
+
+/* Cancels a queued run in its middle, again until it was met. */
+static zb_status cancel_queued_in_the_middle(chain *made, zb_queue *queue)
+{
+    zb_status result = ZB_OK;
+    for (int attempt = 0; attempt < 20 && result == ZB_OK; attempt++) {
+        zb_event *event = enqueue(queue, made->context, 0);
+        sleep_ns(made->whole / 4);
+        CHECK_OK(zb_event_cancel(event));
+        result = ending(event);
+        CHECK(result == ZB_OK || (result == ZB_ERROR_CANCELLED && says(event, "cancelled")));
+        CHECK_OK(zb_event_destroy(event));
+    }
+    return result;
+}
+
+static void a_cancel_stops_a_queued_run(void)
+{
+    chain made;
+    make_chain(&made, 0);
+    zb_queue *queue = queue_with_a_thread();
+    for (int i = 0; i < zt_rounds(4, 1); i++) {
+        CHECK_EQ(cancel_queued_in_the_middle(&made, queue), ZB_ERROR_CANCELLED);
+        CHECK_GUARDS(&made.y);
+        check_next_run(&made);
+        memset(made.y.data, 0xCD, BYTES);
+        zb_event *event = enqueue(queue, made.context, 0);
+        CHECK_EQ(ending(event), ZB_OK);
+        check_sums(&made);
+        CHECK_OK(zb_event_destroy(event));
+    }
+    CHECK_OK(zb_queue_destroy(queue));
+    free_chain(&made);
+}
+
+/* The request is granted, has no effect, and the event says so. */
+static void what_a_delegate_has_taken_over_ends_well_on_a_queue(void)
+{
+    chain made;
+    make_chain(&made, 1);
+    zb_queue *queue = queue_with_a_thread();
+    memset(made.y.data, 0xCD, BYTES);
+    zb_event *event = enqueue(queue, made.context, 0);
+    sleep_ns(made.whole / 4);
+    zb_status asked = zb_event_cancel(event);
+    CHECK(asked == ZB_OK || asked == ZB_ERROR_UNSUPPORTED);
+    zb_status result = ending(event);
+    /* cancelled only when the request came before the engine was started */
+    CHECK(result == ZB_OK || says(event, "before"));
+    if (result == ZB_OK) {
+        check_sums(&made);
+    }
+    CHECK_OK(zb_event_destroy(event));
+    check_next_run(&made);
+    CHECK_OK(zb_queue_destroy(queue));
+    free_chain(&made);
+}
+
+typedef struct canceller {
+    zb_event *next;
+    int stop;
+} canceller;
+
+static void *cancel_events(void *argument)
+{
+    canceller *own = argument;
+    while (!__atomic_load_n(&own->stop, __ATOMIC_ACQUIRE)) {
+        zb_event *event = __atomic_exchange_n(&own->next, NULL, __ATOMIC_ACQ_REL);
+        if (event != NULL) {
+            CHECK_OK(zb_event_cancel(event));
+            CHECK_OK(zb_event_destroy(event));
+        } else {
+            sched_yield();
+        }
+    }
+    return NULL;
+}
+
+/* Each request is for one run: the one behind it, of the same context, always ends well. */
+static void cancelled_at_every_moment(void)
+{
+    zb_model *model = zt_open("chain");
+    zb_context *context = stoppable_context(model);
+    zb_queue *queue = queue_with_a_thread();
+    zt_buffer x = zt_buffer_new(4096), y = zt_buffer_new(4096);
+    canceller own = {NULL, 0};
+    pthread_t thread;
+    zt_fill_floats(&x, 0, 1);
+    zt_bind(context, ZB_INPUT(0), F32(1024), &x);
+    zt_bind(context, ZB_OUTPUT(0), F32(1024), &y);
+    REQUIRE(pthread_create(&thread, NULL, cancel_events, &own) == 0);
+    for (int i = 0; i < zt_rounds(2000, 50); i++) {
+        zb_event *first = enqueue(queue, context, 0), *second = enqueue(queue, context, 0);
+        sleep_ns((uint64_t)(i % 8) * 10000);
+        __atomic_store_n(&own.next, first, __ATOMIC_RELEASE);
+        CHECK_EQ(ending(second), ZB_OK);
+        CHECK(zt_floats(&y)[0] == 40 && zt_floats(&y)[1023] == 1063);
+        CHECK_OK(zb_event_destroy(second));
+        memset(y.data, 0xCD, y.size);
+        while (__atomic_load_n(&own.next, __ATOMIC_ACQUIRE) != NULL) {
+            sched_yield();
+        }
+    }
+    __atomic_store_n(&own.stop, 1, __ATOMIC_RELEASE);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    CHECK_OK(zb_queue_destroy(queue));
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    FREE_BUFFER(&x);
+    FREE_BUFFER(&y);
+}
+
+/* --- deadlines on a queue: they count from the moment when the operation was put there --- */
+
+static void a_deadline_that_passes_in_line(void)
+{
+    chain made;
+    by_hand kept;
+    make_chain(&made, 0);
+    memset(made.y.data, 0xCD, BYTES);
+    zb_queue *queue = queue_by_hand(&kept);
+    /* longer than a run, so that only the time in line can be what was too long */
+    uint64_t deadline = 5 * made.whole + 5 * MILLISECOND;
+    uint64_t runs = runs_of(made.context);
+    zb_event *event = enqueue(queue, made.context, deadline);
+    sleep_ns(deadline + MILLISECOND);
+    kept.run(kept.task);
+    CHECK_EQ(ending(event), ZB_ERROR_DEADLINE_EXCEEDED);
+    CHECK(says(event, "nothing was written"));
+    CHECK(zt_is_untouched(&made.y));
+    CHECK_EQ(runs_of(made.context), runs);
+    CHECK_OK(zb_event_destroy(event));
+    check_next_run(&made);
+    CHECK_OK(zb_queue_destroy(queue));
+    free_chain(&made);
+}
+
+static void a_deadline_ends_a_queued_run(void)
+{
+    uint64_t best = UINT64_MAX;
+    chain made;
+    make_chain(&made, 0);
+    zb_queue *queue = queue_with_a_thread();
+    for (int i = 0; i < zt_rounds(8, 1); i++) {
+        uint64_t deadline = made.whole / 3, start = now_ns();
+        zb_event *event = enqueue(queue, made.context, deadline);
+        CHECK_EQ(ending(event), ZB_ERROR_DEADLINE_EXCEEDED);
+        uint64_t late = now_ns() - start - deadline;
+        best = late < best ? late : best;
+        CHECK(says(event, "deadline"));
+        CHECK_OK(zb_event_destroy(event));
+        check_next_run(&made);
+    }
+    if (!CHECK(zt_under_memcheck() || best <= 20 * MILLISECOND)) {
+        fprintf(stderr, "    at best %llu ns after the deadline\n", (unsigned long long)best);
+    }
+    CHECK_OK(zb_queue_destroy(queue));
+    free_chain(&made);
+}
+
+static void a_deadline_that_is_kept_on_a_queue(void)
+{
+    static const uint64_t deadlines[] = {60000 * MILLISECOND, UINT64_MAX, UINT64_MAX / 2};
+    chain made;
+    make_chain(&made, 0);
+    zb_queue *queue = queue_with_a_thread();
+    for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
+        memset(made.y.data, 0xCD, BYTES);
+        zb_event *event = enqueue(queue, made.context, deadlines[i]);
+        CHECK_EQ(ending(event), ZB_OK);
+        check_sums(&made);
+        CHECK_OK(zb_event_destroy(event));
+    }
+    CHECK_OK(zb_queue_destroy(queue));
+    free_chain(&made);
+}
+
 static const zt_test tests[] = {
     ON_BOTH(a_cancel_stops_a_run),
     ON_BOTH(a_cancel_stops_a_run_with_loans),
@@ -397,6 +662,13 @@ static const zt_test tests[] = {
     ON_BOTH(a_deadline_ends_a_run),
     ON_BOTH(a_deadline_that_is_kept_changes_nothing),
     ON_BOTH(deadlines_around_the_end_of_a_run),
+    ON_BOTH(queued_and_cancelled_is_never_run),
+    ON_BOTH(a_cancel_stops_a_queued_run),
+    ON_TFLITE(what_a_delegate_has_taken_over_ends_well_on_a_queue),
+    ON_BOTH(cancelled_at_every_moment),
+    ON_BOTH(a_deadline_that_passes_in_line),
+    ON_BOTH(a_deadline_ends_a_queued_run),
+    ON_BOTH(a_deadline_that_is_kept_on_a_queue),
 };
 
 ZT_MAIN(tests)

@@ -223,6 +223,10 @@ static void at_random(void)
         CHECK_STATUS(zb_model_destroy(as_model(number)), ZB_ERROR_INVALID_HANDLE);
         CHECK_STATUS(zb_context_destroy(as_context(number)), ZB_ERROR_INVALID_HANDLE);
         CHECK_STATUS(zb_tensor_destroy(as_tensor(number)), ZB_ERROR_INVALID_HANDLE);
+        CHECK_STATUS(zb_queue_finish((zb_queue *)number, UINT64_MAX), ZB_ERROR_INVALID_HANDLE);
+        CHECK_STATUS(zb_queue_destroy((zb_queue *)number), ZB_ERROR_INVALID_HANDLE);
+        CHECK_STATUS(zb_event_cancel((zb_event *)number), ZB_ERROR_INVALID_HANDLE);
+        CHECK_STATUS(zb_event_destroy((zb_event *)number), ZB_ERROR_INVALID_HANDLE);
     }
     free_objects(&made);
 }

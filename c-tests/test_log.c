@@ -127,8 +127,58 @@ typedef struct inside {
     zb_model *model;
     zb_context *context;
     zb_tensor *tensor;
+    zb_queue *queue;
+    zb_event *event;
     int calls;
 } inside;
+
+static int32_t take_no_task(void *user_data, zb_task_fn run, void *task)
+{
+    (void)user_data;
+    (void)run;
+    (void)task;
+    return 1;
+}
+
+static void never_called(void *user_data, zb_event *event, zb_status result)
+{
+    (void)event;
+    (void)result;
+    *(int *)user_data += 1;
+}
+
+static void call_everything_of_queues(const inside *found)
+{
+    float value = 0;
+    char text[16];
+    int fd = 77, completed = 0;
+    size_t size = 77;
+    zb_status result = 77;
+    zb_queue *queue = NULL;
+    zb_event *event = NULL;
+    zb_tensor_desc desc = F32(1);
+    zb_queue_options options = ZB_QUEUE_OPTIONS_INIT;
+    options.submit = take_no_task;
+    CHECK_EQ(zb_queue_options_init(&options, sizeof options), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_queue_create(&options, &queue), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_queue_infer(found->queue, found->context, NULL, &event), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_queue_infer_with(found->queue, found->context, NULL, 0, NULL, &event), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_queue_write(found->queue, found->tensor, 0, &value, sizeof value, &event), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_queue_read(found->queue, found->tensor, 0, &value, sizeof value, &event), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_queue_fence(found->queue, &event), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_queue_wait_event(found->queue, found->event), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_queue_finish(found->queue, 0), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_event_wait(found->event, 0, &result), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_event_on_complete(found->event, never_called, &completed), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_event_get_error(found->event, text, sizeof text, &size), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_event_get_slot_desc(found->event, ZB_OUTPUT(0), &desc, NULL), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_event_get_fd(found->event, &fd), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_event_cancel(found->event), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_tensor_sync(found->tensor, ZB_SYNC_TO_HOST, 0), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_event_destroy(found->event), ZB_ERROR_BUSY);
+    CHECK_EQ(zb_queue_destroy(found->queue), ZB_ERROR_BUSY);
+    CHECK(queue == NULL && event == NULL && fd == 77 && result == 77 && completed == 0);
+}
 
 static void call_everything(void *user_data, int32_t level, const char *text)
 {
@@ -182,6 +232,7 @@ static void call_everything(void *user_data, int32_t level, const char *text)
     CHECK_EQ(zb_tensor_destroy(found->tensor), ZB_ERROR_BUSY);
     CHECK_EQ(zb_context_destroy(found->context), ZB_ERROR_BUSY);
     CHECK_EQ(zb_model_destroy(found->model), ZB_ERROR_BUSY);
+    call_everything_of_queues(found);
     CHECK(count == 77 && slot == 77 && view == NULL && model == NULL && context == NULL && tensor == NULL);
 }
 
@@ -193,12 +244,25 @@ static void what_may_be_called_inside(void)
     found.model = mock_open("output z f32 1\nrun log warn now\n");
     found.context = zt_context(found.model);
     REQUIRE_OK(zb_tensor_alloc(&desc, 0, &found.tensor));
+    REQUIRE_OK(zb_queue_create(NULL, &found.queue));
+    REQUIRE_OK(zb_queue_fence(found.queue, &found.event));
     REQUIRE_OK(zb_set_log_callback(call_everything, &found, ZB_LOG_DEBUG));
     CHECK_OK(zb_infer(found.context, NULL));
-    stop_logging();
     CHECK_EQ(found.calls, 1);
+    /* on the thread of a queue too */
+    zb_event *run = NULL;
+    zb_status result = 77;
+    REQUIRE_OK(zb_queue_infer(found.queue, found.context, NULL, &run));
+    CHECK_OK(zb_event_wait(run, UINT64_MAX, &result));
+    CHECK_EQ(result, ZB_OK);
+    CHECK_OK(zb_event_destroy(run));
+    stop_logging();
+    CHECK_EQ(found.calls, 2);
     /* and outside of it, all of it works again */
     CHECK_OK(zb_infer(found.context, NULL));
+    CHECK_OK(zb_event_wait(found.event, UINT64_MAX, &result));
+    CHECK_OK(zb_event_destroy(found.event));
+    CHECK_OK(zb_queue_destroy(found.queue));
     CHECK_OK(zb_tensor_destroy(found.tensor));
     CHECK_OK(zb_context_destroy(found.context));
     CHECK_OK(zb_model_destroy(found.model));
