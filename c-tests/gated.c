@@ -1,5 +1,6 @@
 #include "gated.h"
 
+#include <dirent.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -165,4 +166,34 @@ zb_queue *zt_queue(void)
     zb_queue *queue = NULL;
     REQUIRE_OK(zb_queue_create(NULL, &queue));
     return queue;
+}
+
+/* --- what is there --- */
+
+int zt_threads(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    REQUIRE(folder != NULL);
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        count += entry->d_name[0] != '.';
+    }
+    closedir(folder);
+    return count;
+}
+
+int zt_threads_soon(int count)
+{
+    for (int i = 0; i < 2000 && zt_threads() != count; i++) {
+        usleep(1000);
+    }
+    return zt_threads() == count;
+}
+
+int zt_live_soon(int32_t kind, uint64_t count)
+{
+    for (int i = 0; i < 2000 && zb_live_objects(kind) != count; i++) {
+        usleep(1000);
+    }
+    return zb_live_objects(kind) == count;
 }

@@ -65,6 +65,12 @@ void zt_check_pending(zb_event *event, const char *file, int line);
 /* Waits for it, destroys the handle, gives how it ended. */
 zb_status zt_end_of(zb_event *event);
 
+/* Threads of this process. */
+int zt_threads(void);
+/* Whether there are that many within 2 s, since a queue's thread ends after the queue is destroyed; and objects of a kind. */
+int zt_threads_soon(int count);
+int zt_live_soon(int32_t kind, uint64_t count);
+
 /* A queue with a thread of its own. */
 zb_queue *zt_queue(void);
 

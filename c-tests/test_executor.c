@@ -3,20 +3,6 @@
  */
 #include "executor.h"
 
-#include <dirent.h>
-
-static int threads_of_the_process(void)
-{
-    int count = 0;
-    DIR *folder = opendir("/proc/self/task");
-    REQUIRE(folder != NULL);
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        count += entry->d_name[0] != '.';
-    }
-    closedir(folder);
-    return count;
-}
-
 /* --- step by step on the main thread --- */
 
 static void one_step_at_a_time(void)
@@ -27,7 +13,7 @@ static void one_step_at_a_time(void)
     zb_event *events[EVENTS];
     unsigned char read[BYTES];
     zb_tensor_desc desc = F32(4);
-    int threads = threads_of_the_process();
+    int threads = zt_threads();
     zt_watchdog(20);
     make_executor(&made);
     make_memory(&bytes);
@@ -57,7 +43,7 @@ static void one_step_at_a_time(void)
     }
     CHECK(!step(&made));
     CHECK_BYTES(read, ones, BYTES);
-    CHECK_EQ(threads_of_the_process(), threads);
+    CHECK_EQ(zt_threads(), threads);
     for (int i = 0; i < EVENTS; i++) {
         CHECK_OK(zb_event_destroy(events[i]));
     }
@@ -67,7 +53,7 @@ static void one_step_at_a_time(void)
     CHECK_OK(zb_context_destroy(context));
     CHECK_OK(zb_model_destroy(model));
     free_memory(&bytes);
-    CHECK_EQ(threads_of_the_process(), threads);
+    CHECK_EQ(zt_threads(), threads);
     free_executor(&made);
 }
 
@@ -126,7 +112,7 @@ static void a_pool_of_two_threads(void)
         queues[i] = queue_on(&made, ROUNDS);
         make_memory(&bytes[i]);
     }
-    int before = threads_of_the_process();
+    int before = zt_threads();
     for (int i = 0; i < 2; i++) {
         REQUIRE(pthread_create(&threads[i], NULL, serve, &made) == 0);
     }
@@ -142,7 +128,7 @@ static void a_pool_of_two_threads(void)
     for (int i = 0; i < QUEUES; i++) {
         CHECK_OK(zb_queue_finish(queues[i], UINT64_MAX));
     }
-    CHECK_EQ(threads_of_the_process(), before + 2);
+    CHECK_EQ(zt_threads(), before + 2);
     pthread_mutex_lock(&made.lock);
     made.is_closed = 1;
     pthread_cond_broadcast(&made.changed);

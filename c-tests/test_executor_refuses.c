@@ -392,7 +392,8 @@ static int32_t submit_while_open(void *user_data, zb_task_fn run, void *task)
     return 0;
 }
 
-/* The callback of what an operation waited for destroys that operation's queue, which was just to be told to go on. */
+/* The callback of what an operation waited for destroys that operation's queue, which is just told to go on: before the
+   callback or not at all. */
 static void a_queue_destroyed_before_it_is_told(void)
 {
     executor made;
@@ -416,7 +417,7 @@ static void a_queue_destroyed_before_it_is_told(void)
     CHECK_OK(gated_let_go(&before));
     CHECK_EQ(zt_end_of(event), ZB_ERROR_DESTROYED);
     CHECK_OK(zb_queue_finish(other, UINT64_MAX));
-    CHECK_EQ(made.submitted, 0);
+    CHECK(made.submitted <= 1);
     CHECK_OK(zb_queue_destroy(other));
     gated_free(&before);
     free_memory(&bytes);

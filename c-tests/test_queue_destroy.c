@@ -578,6 +578,41 @@ static void a_context_on_two_queues(void)
     CHECK_OK(zb_tensor_destroy(tensor));
 }
 
+/* An inference that is destroyed takes away what it would have written: from those behind it, not from those before it, and
+   until something writes all of it. */
+static void what_a_destroyed_inference_takes_away(void)
+{
+    enum { BEFORE, BEHIND, MENDED, READS };
+    const zb_status ends[READS] = {ZB_OK, ZB_ERROR_DEPENDENCY, ZB_OK};
+    const float nines[4] = {9, 9, 9, 9};
+    unsigned char bytes[READS][BYTES];
+    zb_event *reads[READS], *write = NULL;
+    scene made;
+    gated before;
+    zt_watchdog(20);
+    make_scene(&made, INFER, NULL);
+    gated_make(&before, "before");
+    memset(bytes, 1, sizeof bytes);
+    gated_block(&before, made.queue);
+    REQUIRE_OK(zb_queue_read(made.queue, made.y, 0, bytes[BEFORE], BYTES, &reads[BEFORE]));
+    enqueue(&made, at_first);
+    REQUIRE_OK(zb_queue_read(made.queue, made.y, 0, bytes[BEHIND], BYTES, &reads[BEHIND]));
+    REQUIRE_OK(zb_queue_write(made.queue, made.y, 0, written, BYTES, &write));
+    REQUIRE_OK(zb_queue_read(made.queue, made.y, 0, bytes[MENDED], BYTES, &reads[MENDED]));
+    destroy(&made, CONTEXT);
+    CHECK_SETTLED(made.event, ZB_ERROR_DESTROYED);
+    CHECK_OK(gated_let_go(&before));
+    for (int i = 0; i < READS; i++) {
+        CHECK_EQ(zt_end_of(reads[i]), ends[i]);
+    }
+    CHECK_OK(zt_end_of(write));
+    CHECK_BYTES(bytes[BEFORE], nines, BYTES);
+    CHECK(bytes[BEHIND][0] == 1 && bytes[BEHIND][BYTES - 1] == 1);
+    CHECK_BYTES(bytes[MENDED], written, BYTES);
+    gated_free(&before);
+    end_scene(&made);
+}
+
 /* A dead handle in every place where a queue's functions take one. */
 static void dead_handles(void)
 {
@@ -628,6 +663,7 @@ static const zt_test tests[] = {
     ON_BOTH(release_of_a_tensor_with_reads),
     ON_BOTH(a_queue_with_two_contexts),
     ON_BOTH(a_context_on_two_queues),
+    ON_BOTH(what_a_destroyed_inference_takes_away),
     ON_BOTH(dead_handles),
 };
 

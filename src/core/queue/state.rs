@@ -235,13 +235,21 @@ impl State {
 
     /// Ends an operation that has not begun, or sees to it that it does not begin.
     fn end_waiting(&mut self, id: OpId, error: Error, after: &mut After) {
-        let Some(operation) = self.operations.get_mut(&id) else { return };
+        if let Some(queue) = self.end_waiting_one(id, error, after) {
+            self.schedule(queue, after);
+            self.remove_if_over(queue, after);
+        }
+    }
+
+    /// The same without having anything else go on in its queue, which it gives if it ended.
+    fn end_waiting_one(&mut self, id: OpId, error: Error, after: &mut After) -> Option<u64> {
+        let operation = self.operations.get_mut(&id)?;
         let lane = self.lanes.get(&operation.queue);
         if lane.is_some_and(|lane| lane.submitting > 0 && lane.line.front() == Some(&id)) {
             operation.doom.get_or_insert(error);
-        } else {
-            self.end(id, Outcome::failed(error), after);
+            return None;
         }
+        self.end_one(id, Outcome::failed(error), after)
     }
 
     /// Takes an operation out, and lets those go on that waited for it; gives its queue.
@@ -351,9 +359,11 @@ impl State {
             let error = if own == Some(id) { refusal.or(doom) } else { doom.or(refusal) };
             if let Some(error) = error {
                 is_own_refused |= is_refused && own == Some(id);
-                self.end_waiting(id, error, after);
+                // one that refused is not asked again for what is to be cancelled next
+                self.end_waiting_one(id, error, after);
             }
         }
+        self.schedule(queue, after);
         self.remove_if_over(queue, after);
         is_own_refused.then(|| not_taken(true))
     }
