@@ -13,6 +13,13 @@ mod timeline;
 mod work;
 mod worker;
 
+#[cfg(all(test, feature = "loom"))]
+mod models;
+#[cfg(all(test, not(feature = "loom")))]
+mod properties;
+#[cfg(test)]
+mod stand_in;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -42,7 +42,6 @@ struct Operation {
 struct Stake {
     line: Arc<TensorLine>,
     access: Access,
-    is_read: bool,
     is_whole: bool,
 }
 
@@ -66,6 +65,8 @@ struct Lane {
 /// What is left to do when the lock is free.
 #[derive(Default)]
 pub struct After {
+    /// Queues that may have something to do now.
+    touched: Vec<u64>,
     settled: Vec<(Arc<Event>, Audience)>,
     gone: Vec<Operation>,
     awake: Vec<Arc<Condvar>>,
@@ -118,12 +119,8 @@ impl State {
     pub fn add(&mut self, queue: u64, new: New, after: &mut After) -> Arc<Event> {
         let id = self.new_id();
         let event = Event::new(queue, id, new.wants_slots);
-        let stake = |used: &Use| Stake {
-            line: used.tensor.line().clone(),
-            access: used.access,
-            is_read: used.is_read,
-            is_whole: used.is_whole,
-        };
+        let stake =
+            |used: &Use| Stake { line: used.tensor.line().clone(), access: used.access, is_whole: used.is_whole };
         let stakes: Vec<_> = new.uses.iter().map(stake).collect();
         let mut before = new.after;
         for stake in &stakes {
@@ -225,9 +222,15 @@ impl State {
         }
     }
 
-    /// Ends an operation, and has what comes next in its queue go on.
+    /// Ends an operation that has begun.
     pub fn end(&mut self, id: OpId, outcome: Outcome, after: &mut After) {
-        if let Some(queue) = self.end_one(id, outcome, after) {
+        self.end_one(id, outcome, after);
+        self.go_on(after);
+    }
+
+    /// Has the queues go on that operations were taken out of, or whose operations waited for those; once, when all are out.
+    fn go_on(&mut self, after: &mut After) {
+        for queue in std::mem::take(&mut after.touched) {
             self.schedule(queue, after);
             self.remove_if_over(queue, after);
         }
@@ -235,26 +238,18 @@ impl State {
 
     /// Ends an operation that has not begun, or sees to it that it does not begin.
     fn end_waiting(&mut self, id: OpId, error: Error, after: &mut After) {
-        if let Some(queue) = self.end_waiting_one(id, error, after) {
-            self.schedule(queue, after);
-            self.remove_if_over(queue, after);
-        }
-    }
-
-    /// The same without having anything else go on in its queue, which it gives if it ended.
-    fn end_waiting_one(&mut self, id: OpId, error: Error, after: &mut After) -> Option<u64> {
-        let operation = self.operations.get_mut(&id)?;
+        let Some(operation) = self.operations.get_mut(&id) else { return };
         let lane = self.lanes.get(&operation.queue);
         if lane.is_some_and(|lane| lane.submitting > 0 && lane.line.front() == Some(&id)) {
             operation.doom.get_or_insert(error);
-            return None;
+        } else {
+            self.end_one(id, Outcome::failed(error), after);
         }
-        self.end_one(id, Outcome::failed(error), after)
     }
 
-    /// Takes an operation out, and lets those go on that waited for it; gives its queue.
-    fn end_one(&mut self, id: OpId, outcome: Outcome, after: &mut After) -> Option<u64> {
-        let mut operation = self.operations.remove(&id)?;
+    /// Takes an operation out. `go_on` is for those that waited for it.
+    fn end_one(&mut self, id: OpId, outcome: Outcome, after: &mut After) {
+        let Some(mut operation) = self.operations.remove(&id) else { return };
         if let Some(lane) = self.lanes.get_mut(&operation.queue) {
             lane.line.retain(|other| *other != id);
             lane.is_running &= operation.work.is_some();
@@ -262,17 +257,15 @@ impl State {
         operation.leave_lines(id, &outcome);
         let audience = operation.event.settle(outcome);
         after.settled.push((operation.event.clone(), audience));
+        after.touched.push(operation.queue);
         for dependent in &operation.dependents {
             let Some(waiting) = self.operations.get_mut(dependent) else { continue };
             waiting.blockers -= 1;
-            let queue = waiting.queue;
             if waiting.blockers == 0 {
-                self.schedule(queue, after);
+                after.touched.push(waiting.queue);
             }
         }
-        let queue = operation.queue;
         after.gone.push(operation);
-        Some(queue)
     }
 
     /// Ends a queue: what waits is settled, what runs is asked to stop.
@@ -290,6 +283,7 @@ impl State {
                 self.end_waiting(id, destroyed("queue"), after);
             }
         }
+        self.go_on(after);
         self.remove_if_over(queue, after);
     }
 
@@ -302,6 +296,7 @@ impl State {
         }
         let error = Error::new(Status::Cancelled, "the operation was cancelled before it started");
         self.end_waiting(id, error, after);
+        self.go_on(after);
         Ok(())
     }
 
@@ -320,6 +315,7 @@ impl State {
         for id in chosen {
             self.end_waiting(id, destroyed(what), after);
         }
+        self.go_on(after);
     }
 
     fn ask_to_stop(&self, id: OpId) -> Result<()> {
@@ -359,11 +355,10 @@ impl State {
             let error = if own == Some(id) { refusal.or(doom) } else { doom.or(refusal) };
             if let Some(error) = error {
                 is_own_refused |= is_refused && own == Some(id);
-                // one that refused is not asked again for what is to be cancelled next
-                self.end_waiting_one(id, error, after);
+                self.end_waiting(id, error, after);
             }
         }
-        self.schedule(queue, after);
+        self.go_on(after);
         self.remove_if_over(queue, after);
         is_own_refused.then(|| not_taken(true))
     }
@@ -402,7 +397,7 @@ fn not_taken(is_own: bool) -> Error {
 impl Stake {
     /// Why an operation must not begin: it reads what was not written as it should.
     fn refusal(&self, id: OpId) -> Option<Error> {
-        if !self.is_read {
+        if self.access == Access::Write {
             return None;
         }
         let why = self.line.refusal(id)?;
@@ -412,13 +407,13 @@ impl Stake {
         ))
     }
 
-    fn leave(&self, id: OpId, has_begun: bool, outcome: &Outcome) {
+    fn leave(&self, id: OpId, outcome: &Outcome) {
         if self.access == Access::Read {
             return self.line.leave_read(id);
         }
         let written = match &outcome.error {
-            // an operation that the executor never took takes nothing away
-            Some(error) if error.status == Status::Busy && !has_begun => Written::Some,
+            // an operation that never was in the queue takes nothing away
+            Some(error) if error.status == Status::Busy => Written::Some,
             Some(error) => Written::Failed(Arc::from(error.to_string())),
             None if self.is_whole => Written::Whole,
             None => Written::Some,
@@ -429,8 +424,7 @@ impl Stake {
 
 impl Operation {
     fn leave_lines(&mut self, id: OpId, outcome: &Outcome) {
-        let has_begun = self.work.is_none();
-        self.stakes.iter().for_each(|stake| stake.leave(id, has_begun, outcome));
+        self.stakes.iter().for_each(|stake| stake.leave(id, outcome));
         if let Some(context) = &mut self.context {
             context.leave(id);
         }

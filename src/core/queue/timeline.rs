@@ -110,6 +110,12 @@ impl Timeline {
         }
     }
 
+    /// The next operation of a queue, if it may begin now.
+    #[cfg(test)]
+    pub fn try_next(&self, queue: u64) -> Option<Job> {
+        self.lock().begin(queue)
+    }
+
     /// The operation that a task of an executor stands for; each task is for one.
     pub fn take_task(&self, task: usize) -> Option<Job> {
         let mut state = self.lock();
