@@ -14,8 +14,8 @@
  * the second of the same kind: what differs from 1 there is noise. switches: how often threads of this process went to
  * sleep for one operation; cpu: processor time of all of them.
  *
- * A table for readers, then a JSON line for each row. With ENGINE (onnx or tflite) and WHAT (a name from above), only that is
- * run, for a profiler to look at.
+ * A table for readers, then a JSON line for each row. With ENGINE (onnx or tflite) and WHAT (a name from above), only
+ * that is run, for a profiler to look at.
  */
 #define _POSIX_C_SOURCE 200809L
 #define _DEFAULT_SOURCE
@@ -227,6 +227,11 @@ static double ns_of(struct timeval time)
     return (double)time.tv_sec * 1e9 + (double)time.tv_usec * 1e3;
 }
 
+static double cpu_ns(const struct rusage *usage)
+{
+    return ns_of(usage->ru_utime) + ns_of(usage->ru_stime);
+}
+
 static struct sample run_block(struct bench *bench, const struct side *side)
 {
     struct rusage before, after;
@@ -238,7 +243,7 @@ static struct sample run_block(struct bench *bench, const struct side *side)
     getrusage(RUSAGE_SELF, &after);
     struct sample sample;
     sample.ns = (end - start) / count;
-    sample.cpu_ns = (ns_of(after.ru_utime) + ns_of(after.ru_stime) - ns_of(before.ru_utime) - ns_of(before.ru_stime)) / count;
+    sample.cpu_ns = (cpu_ns(&after) - cpu_ns(&before)) / count;
     sample.switches = (double)(after.ru_nvcsw - before.ru_nvcsw) / count;
     return sample;
 }
@@ -405,7 +410,8 @@ static void run_and_tell(struct bench *bench, const char *engine, size_t rounds,
     run_rounds(bench, rounds);
     printf("\nadd4.%s: ns for one operation, medians of %zu blocks; a burst found the queue full %.3f times an operation\n",
            engine, 2 * rounds, (double)bench->refused / (4.0 * (double)rounds * BURST));
-    printf("%-14s %9s %9s %9s %9s %8s   %s\n", "", "median", "p10", "p90", "cpu", "switches", "A/A (p10-p90)     ratio (p10-p90)");
+    printf("%-14s %9s %9s %9s %9s %8s   %s\n", "", "median", "p10", "p90", "cpu", "switches", 
+           "A/A (p10-p90)     ratio (p10-p90)");
     tell(engine, rounds, command, 0);
     tell(engine, rounds, command, 1);
 }

@@ -47,7 +47,7 @@ void *ring_window(const struct ring *ring, size_t place, size_t *readable)
 
 /*
  * A place can be filled again when nobody reads it any more: its own window was taken, and so was the next one, which has
- * the end of this place in front. Hence one place less than the ring has may be in use beside the one that is being filled.
+ * the end of this place in front. Hence, of the places that are not being filled, all but one may be in use.
  */
 int ring_has_room(struct ring *ring)
 {
@@ -120,5 +120,15 @@ void ring_take(struct ring *ring)
     pthread_mutex_lock(&ring->lock);
     ring->taken++;
     pthread_cond_broadcast(&ring->changed);
+    pthread_mutex_unlock(&ring->lock);
+}
+
+void ring_wait_until_filled(struct ring *ring, size_t windows)
+{
+    pthread_mutex_lock(&ring->lock);
+    size_t most = windows < PLACES - 1 ? windows : PLACES - 1;
+    while (ring->handed_over - ring->taken < most && !ring->is_closed) {
+        pthread_cond_wait(&ring->changed, &ring->lock);
+    }
     pthread_mutex_unlock(&ring->lock);
 }

@@ -38,5 +38,7 @@ void ring_close(struct ring *ring);
 /* For the one who empties it: the next event in order, waiting for it; 0 when there will be none. */
 int ring_next(struct ring *ring, zb_event **event);
 void ring_take(struct ring *ring);
+/* Waits until so many windows (or all that have room) are there that nobody has taken, or until there will be no more. */
+void ring_wait_until_filled(struct ring *ring, size_t windows);
 
 #endif

@@ -217,6 +217,7 @@ static struct outcome listen_to(struct stream *stream, size_t enough, const char
         take_answer(stream, event, number, expected, &outcome);
         ring_take(&stream->ring); /* its place is free, so the microphone may go on */
         if (number + 1 == enough) {
+            ring_wait_until_filled(&stream->ring, CAPACITY); /* so that there is something to shut down */
             check(zb_queue_destroy(stream->queue), "destroy the queue");
         }
     }
