@@ -22,6 +22,7 @@ fn links_lead_somewhere() {
         "docs/data.md",
         "docs/engines.md",
         "docs/lifetimes.md",
+        "docs/queues.md",
         "docs/shapes.md",
         "docs/testing.md",
     ] {
@@ -119,12 +120,17 @@ fn what_an_engine_can_do_is_tested_on_it() {
 /// Programs in part: each is in an example, which is compiled and run.
 #[test]
 fn fragments_are_from_examples() {
-    let examples = [read("examples/c/add.c"), read("examples/c/recurrent.c")];
-    let document = read("docs/shapes.md");
-    let fragments: Vec<_> =
-        document.split("```c\n").skip(1).map(|rest| rest.split("```").next().unwrap_or(rest)).collect();
-    assert!(!fragments.is_empty());
-    for fragment in fragments {
-        assert!(examples.iter().any(|example| example.contains(fragment)), "in no example:\n{fragment}");
+    let examples = ["add", "recurrent", "queue"].map(|name| read(&format!("examples/c/{name}.c")));
+    for document in ["docs/shapes.md", "docs/queues.md"] {
+        let text = read(document);
+        let fragments: Vec<_> =
+            text.split("```c\n").skip(1).map(|rest| rest.split("```").next().unwrap_or(rest)).collect();
+        assert!(!fragments.is_empty(), "{document} has none");
+        for fragment in fragments {
+            assert!(
+                examples.iter().any(|example| example.contains(fragment)),
+                "{document} shows what is in no example:\n{fragment}"
+            );
+        }
     }
 }
