@@ -3,6 +3,7 @@
 //! A new operation waits for each one before it that it must not overtake, not just for the last of them: so one that is
 //! taken out of the middle (cancelled, say) changes nothing for the others.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::core::stop::Stop;
@@ -19,14 +20,41 @@ struct Entry {
     access: Access,
 }
 
+/// Operations in the order in which they were put into queues, which is that of their numbers. Mostly the first is the next to
+/// go, and all are of one queue: neither is to take longer the more there are.
+#[derive(Default)]
+struct Line {
+    entries: VecDeque<Entry>,
+    /// They may be of several queues.
+    is_mixed: bool,
+}
+
+impl Line {
+    /// Puts an operation last, and collects those of other queues that it must not overtake.
+    fn join(&mut self, new: Entry, before: &mut Vec<OpId>) {
+        self.is_mixed = self.entries.back().is_some_and(|last| self.is_mixed || last.queue != new.queue);
+        if self.is_mixed {
+            let conflicts = |other: &&Entry| new.access == Access::Write || other.access == Access::Write;
+            let others = self.entries.iter().filter(|other| other.queue != new.queue).filter(conflicts);
+            before.extend(others.map(|other| other.id));
+        }
+        self.entries.push_back(new);
+    }
+
+    fn remove(&mut self, id: OpId) {
+        if let Ok(place) = self.entries.binary_search_by_key(&id, |entry| entry.id) {
+            self.entries.remove(place);
+        }
+    }
+}
+
 /// The operations on a tensor that are not over. Changed only under the timeline's lock; its own is there because a tensor is
 /// shared.
 pub struct TensorLine(Mutex<TensorState>);
 
 #[derive(Default)]
 struct TensorState {
-    /// In the order in which they were put into queues.
-    entries: Vec<Entry>,
+    line: Line,
     /// Writes that failed, in the same order, and why: from there on, what the tensor holds is not what it should.
     failed: Vec<(OpId, Arc<str>)>,
 }
@@ -49,20 +77,16 @@ impl Default for TensorLine {
 impl TensorLine {
     /// Puts an operation last, and collects those of other queues that it has to wait for. Those of its own come first anyway.
     pub(super) fn join(&self, id: OpId, queue: u64, access: Access, before: &mut Vec<OpId>) {
-        let mut state = self.lock();
-        let conflicts = |other: &&Entry| access == Access::Write || other.access == Access::Write;
-        let others = state.entries.iter().filter(|other| other.queue != queue).filter(conflicts);
-        before.extend(others.map(|other| other.id));
-        state.entries.push(Entry { id, queue, access });
+        self.lock().line.join(Entry { id, queue, access }, before);
     }
 
     pub(super) fn leave_read(&self, id: OpId) {
-        self.lock().remove(id);
+        self.lock().line.remove(id);
     }
 
     pub(super) fn leave_write(&self, id: OpId, written: Written) {
         let mut state = self.lock();
-        state.remove(id);
+        state.line.remove(id);
         match written {
             Written::Whole => state.failed.retain(|(failed, _)| *failed > id),
             Written::Some => {}
@@ -81,11 +105,11 @@ impl TensorLine {
     }
 
     pub(super) fn ids(&self) -> Vec<OpId> {
-        self.lock().entries.iter().map(|entry| entry.id).collect()
+        self.lock().line.entries.iter().map(|entry| entry.id).collect()
     }
 
     pub(super) fn has_readers(&self) -> bool {
-        self.lock().entries.iter().any(|entry| entry.access == Access::Read)
+        self.lock().line.entries.iter().any(|entry| entry.access == Access::Read)
     }
 
     fn lock(&self) -> MutexGuard<'_, TensorState> {
@@ -94,15 +118,9 @@ impl TensorLine {
 }
 
 impl TensorState {
-    fn remove(&mut self, id: OpId) {
-        if let Ok(place) = self.entries.binary_search_by_key(&id, |entry| entry.id) {
-            self.entries.remove(place);
-        }
-    }
-
     /// A failure tells nothing new if no write is left that could end the one before it and not this.
     fn forget_needless(&mut self) {
-        let entries = &self.entries;
+        let entries = &self.line.entries;
         let is_write_between = |earlier: OpId, later: OpId| {
             let mut writes = entries.iter().filter(|entry| entry.access == Access::Write);
             writes.any(|write| (earlier..later).contains(&write.id))
@@ -115,13 +133,13 @@ impl TensorState {
 pub struct ContextLine {
     /// Operations that are not over.
     queued: AtomicUsize,
-    /// The same with number and queue, in order.
-    entries: Mutex<Vec<(OpId, u64)>>,
+    /// The same, in order.
+    line: Mutex<Line>,
 }
 
 impl Default for ContextLine {
     fn default() -> ContextLine {
-        ContextLine { queued: AtomicUsize::new(0), entries: Mutex::new(Vec::new()) }
+        ContextLine { queued: AtomicUsize::new(0), line: Mutex::new(Line::default()) }
     }
 }
 
@@ -134,9 +152,8 @@ impl ContextLine {
 
     /// Puts an operation last, and collects those of other queues before it.
     pub(super) fn join(&self, id: OpId, queue: u64, before: &mut Vec<OpId>) {
-        let mut entries = lock(&self.entries);
-        before.extend(entries.iter().filter(|(_, other)| *other != queue).map(|(other, _)| *other));
-        entries.push((id, queue));
+        // it runs one operation at a time
+        lock(&self.line).join(Entry { id, queue, access: Access::Write }, before);
     }
 }
 
@@ -164,7 +181,7 @@ impl Place {
 
     /// The operation is over.
     pub(super) fn leave(&mut self, id: OpId) {
-        lock(&self.line.entries).retain(|(other, _)| *other != id);
+        lock(&self.line.line).remove(id);
         self.end();
     }
 
@@ -178,5 +195,55 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+#[cfg(all(test, not(feature = "loom")))]
+mod tests {
+    use super::*;
+
+    fn entry(id: OpId, queue: u64, access: Access) -> Entry {
+        Entry { id, queue, access }
+    }
+
+    fn joined(line: &mut Line, new: Entry) -> Vec<OpId> {
+        let mut before = Vec::new();
+        line.join(new, &mut before);
+        before
+    }
+
+    #[test]
+    fn those_of_other_queues_are_waited_for() {
+        let mut line = Line::default();
+        assert!(joined(&mut line, entry(1, 10, Access::Read)).is_empty());
+        assert!(joined(&mut line, entry(2, 10, Access::Write)).is_empty());
+        assert_eq!(joined(&mut line, entry(3, 11, Access::Read)), [2]);
+        assert_eq!(joined(&mut line, entry(4, 10, Access::Write)), [3]);
+        // the last is of the same queue, one before it is not
+        assert_eq!(joined(&mut line, entry(5, 10, Access::Write)), [3]);
+        assert_eq!(joined(&mut line, entry(6, 11, Access::Write)), [1, 2, 4, 5]);
+    }
+
+    #[test]
+    fn one_that_leaves_from_the_middle_leaves_the_others() {
+        let mut line = Line::default();
+        for id in [2, 5, 7, 11] {
+            joined(&mut line, entry(id, 10, Access::Write));
+        }
+        for id in [7, 6, 2] {
+            line.remove(id);
+        }
+        assert_eq!(joined(&mut line, entry(12, 11, Access::Read)), [5, 11]);
+    }
+
+    #[test]
+    fn an_empty_line_forgets_who_was_in_it() {
+        let mut line = Line::default();
+        joined(&mut line, entry(1, 10, Access::Write));
+        joined(&mut line, entry(2, 11, Access::Write));
+        line.remove(1);
+        line.remove(2);
+        assert!(joined(&mut line, entry(3, 12, Access::Write)).is_empty() && !line.is_mixed);
+        assert!(joined(&mut line, entry(4, 12, Access::Write)).is_empty() && !line.is_mixed);
     }
 }

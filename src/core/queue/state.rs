@@ -251,7 +251,9 @@ impl State {
     fn end_one(&mut self, id: OpId, outcome: Outcome, after: &mut After) {
         let Some(mut operation) = self.operations.remove(&id) else { return };
         if let Some(lane) = self.lanes.get_mut(&operation.queue) {
-            lane.line.retain(|other| *other != id);
+            if let Ok(place) = lane.line.binary_search(&id) {
+                lane.line.remove(place);
+            }
             lane.is_running &= operation.work.is_some();
         }
         operation.leave_lines(id, &outcome);
