@@ -282,6 +282,7 @@ impl World {
         let used = |(tensor, writes, is_whole): &(usize, bool, bool)| Use {
             tensor: self.tensors[*tensor].clone(),
             access: if *writes { Access::Write } else { Access::Read },
+            is_read: !*writes,
             is_whole: *is_whole,
         };
         let range = self.tensors[0].range();

@@ -42,6 +42,7 @@ struct Operation {
 struct Stake {
     line: Arc<TensorLine>,
     access: Access,
+    is_read: bool,
     is_whole: bool,
 }
 
@@ -119,8 +120,12 @@ impl State {
     pub fn add(&mut self, queue: u64, new: New, after: &mut After) -> Arc<Event> {
         let id = self.new_id();
         let event = Event::new(queue, id, new.wants_slots);
-        let stake =
-            |used: &Use| Stake { line: used.tensor.line().clone(), access: used.access, is_whole: used.is_whole };
+        let stake = |used: &Use| Stake {
+            line: used.tensor.line().clone(),
+            access: used.access,
+            is_read: used.is_read,
+            is_whole: used.is_whole,
+        };
         let stakes: Vec<_> = new.uses.iter().map(stake).collect();
         let mut before = new.after;
         for stake in &stakes {
@@ -399,7 +404,7 @@ fn not_taken(is_own: bool) -> Error {
 impl Stake {
     /// Why an operation must not begin: it reads what was not written as it should.
     fn refusal(&self, id: OpId) -> Option<Error> {
-        if self.access == Access::Write {
+        if !self.is_read {
             return None;
         }
         let why = self.line.refusal(id)?;
@@ -409,13 +414,13 @@ impl Stake {
         ))
     }
 
-    fn leave(&self, id: OpId, outcome: &Outcome) {
+    fn leave(&self, id: OpId, has_begun: bool, outcome: &Outcome) {
         if self.access == Access::Read {
             return self.line.leave_read(id);
         }
         let written = match &outcome.error {
-            // an operation that never was in the queue takes nothing away
-            Some(error) if error.status == Status::Busy => Written::Some,
+            // an operation that the executor never took takes nothing away
+            Some(error) if error.status == Status::Busy && !has_begun => Written::Some,
             Some(error) => Written::Failed(Arc::from(error.to_string())),
             None if self.is_whole => Written::Whole,
             None => Written::Some,
@@ -426,7 +431,8 @@ impl Stake {
 
 impl Operation {
     fn leave_lines(&mut self, id: OpId, outcome: &Outcome) {
-        self.stakes.iter().for_each(|stake| stake.leave(id, outcome));
+        let has_begun = self.work.is_none();
+        self.stakes.iter().for_each(|stake| stake.leave(id, has_begun, outcome));
         if let Some(context) = &mut self.context {
             context.leave(id);
         }
