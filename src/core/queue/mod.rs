@@ -19,6 +19,8 @@ mod models;
 mod properties;
 #[cfg(test)]
 mod stand_in;
+#[cfg(all(test, not(feature = "loom")))]
+mod tests;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
