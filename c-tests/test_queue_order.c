@@ -740,6 +740,21 @@ static void what_cures(void)
     free_adder(&made);
 }
 
+/* A run outside of queues that writes all of it is as good as one inside. */
+static void a_direct_run_cures(void)
+{
+    adder made;
+    zb_queue *queue = new_queue();
+    make_adder(&made, "run fail RUNTIME no luck @1");
+    ENDS_WITH(infer(queue, made.context), ZB_ERROR_RUNTIME);
+    CHECK_INVALID(queue, made.tensors[2], "no luck");
+    REQUIRE_OK(zb_queue_finish(queue, UINT64_MAX));
+    REQUIRE_OK(zb_infer(made.context, NULL));
+    CHECK_VALID(queue, made.tensors[2], 11);
+    end_queue(queue);
+    free_adder(&made);
+}
+
 /* Wherever a run fails. */
 static void every_way_to_fail(void)
 {
@@ -986,6 +1001,7 @@ static const zt_test tests[] = {
     ON_BOTH(a_direct_run_excludes_queues),
     ON_BOTH(a_failure_goes_down_the_chain),
     ON_BOTH(what_cures),
+    ON_BOTH(a_direct_run_cures),
     ON_BOTH(every_way_to_fail),
     ON_BOTH(a_deadline_that_passes),
     ON_BOTH(cancelled_and_destroyed),

@@ -525,6 +525,16 @@ static void what_cannot_be_mapped_is_refused(void)
     close(device);
 }
 
+/* Some devices map without a word what is not there. */
+static void a_device_is_mapped_from_its_start_only(void)
+{
+    int device = open("/dev/zero", O_RDWR);
+    REQUIRE(device >= 0);
+    CHECK_STATUS(try_to_map(device, 8192, 0), ZB_ERROR_IO);
+    CHECK_ERROR_SAYS("map it from 0");
+    close(device);
+}
+
 static void bad_arguments_are_refused(void)
 {
     int fd = new_memfd(100);
@@ -678,6 +688,7 @@ static const zt_test tests[] = {
     ON_BOTH(a_file_cut_between_runs_is_noticed),
     ON_BOTH(a_sealed_file_is_not_watched),
     ON_BOTH(what_cannot_be_mapped_is_refused),
+    ON_BOTH(a_device_is_mapped_from_its_start_only),
     ON_BOTH(bad_arguments_are_refused),
     ON_BOTH(a_model_opens_inside_a_file),
     ON_BOTH(a_model_opens_in_a_sealed_file),

@@ -981,7 +981,7 @@ zb_status zb_context_unbind(struct zb_context *ZB_NONNULL context,
 // of outputs.
 //
 // Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot), BUSY, UNBOUND (a slot has no binding), DTYPE_MISMATCH,
-// SHAPE_MISMATCH, READ_ONLY, MISALIGNED, BUFFER_TOO_SMALL (slack).
+// SHAPE_MISMATCH, READ_ONLY, MISALIGNED, BUFFER_TOO_SMALL (slack), IO (a shared file was cut short).
 ZB_MUST_USE
 zb_status zb_context_swap(struct zb_context *ZB_NONNULL context,
                           zb_slot a,

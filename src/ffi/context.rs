@@ -247,7 +247,7 @@ pub extern "C" fn zb_context_unbind(context: *mut zb_context, slot: zb_slot) -> 
 /// of outputs.
 ///
 /// Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot), BUSY, UNBOUND (a slot has no binding), DTYPE_MISMATCH,
-/// SHAPE_MISMATCH, READ_ONLY, MISALIGNED, BUFFER_TOO_SMALL (slack).
+/// SHAPE_MISMATCH, READ_ONLY, MISALIGNED, BUFFER_TOO_SMALL (slack), IO (a shared file was cut short).
 #[unsafe(no_mangle)]
 #[must_use]
 pub extern "C" fn zb_context_swap(context: *mut zb_context, a: zb_slot, b: zb_slot) -> zb_status {

@@ -22,7 +22,10 @@ pub fn map_bytes(fd: i32, offset: u64, length: u64) -> Result<HostBytes> {
         return fail!(Io, "{}", part.missing(fd, whole));
     }
     if length == 0 {
-        return fail!(ModelInvalid, "the file of descriptor {fd} is empty");
+        return fail!(
+            ModelInvalid,
+            "the file of descriptor {fd} has {whole} bytes, so there are none from byte {offset} on"
+        );
     }
     let mapped = part.map(&file, part.end(), Access::ReadOnly);
     let (map, data) = mapped.map_err(|error| fd::io(fd, "cannot be mapped", &error))?;

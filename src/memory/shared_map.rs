@@ -35,6 +35,13 @@ impl SharedMap {
         if let Some(length) = length.filter(|length| *length < part.end()) {
             return fail!(BufferTooSmall, "{}", part.missing(fd, length));
         }
+        if length.is_none() && offset > 0 {
+            // some map without a word what is not there: seen with /dev/zero
+            return fail!(
+                Io,
+                "fd {fd} is no ordinary file, so what is at offset {offset} cannot be known: map it from 0"
+            );
+        }
         if size == 0 {
             return Ok(SharedMap::empty(access));
         }

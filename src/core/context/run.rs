@@ -73,6 +73,11 @@ impl Context {
         self.stop = Some(stop);
         result?;
         self.stats.runs += 1;
+        // a queue says what its own operations mean, in their order
+        if !limits.is_patient {
+            let written = self.uses.iter().filter(|used| used.access == Access::Write);
+            written.for_each(|used| used.tensor.line().written_directly());
+        }
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::core::stop::Stop;
 use crate::core::usage::Access;
-use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 
 /// The number of an operation; never used again, and larger than that of each one before it.
 pub type OpId = u64;
@@ -50,7 +50,11 @@ impl Line {
 
 /// The operations on a tensor that are not over. Changed only under the timeline's lock; its own is there because a tensor is
 /// shared.
-pub struct TensorLine(Mutex<TensorState>);
+pub struct TensorLine {
+    state: Mutex<TensorState>,
+    /// Something in `failed`, for a look without a lock.
+    is_invalid: AtomicBool,
+}
 
 #[derive(Default)]
 struct TensorState {
@@ -70,7 +74,7 @@ pub enum Written {
 
 impl Default for TensorLine {
     fn default() -> TensorLine {
-        TensorLine(Mutex::new(TensorState::default()))
+        TensorLine { state: Mutex::new(TensorState::default()), is_invalid: AtomicBool::new(false) }
     }
 }
 
@@ -96,6 +100,17 @@ impl TensorLine {
             }
         }
         state.forget_needless();
+        self.is_invalid.store(!state.failed.is_empty(), Ordering::Relaxed);
+    }
+
+    /// A run outside of queues has written all that the tensor holds.
+    #[inline]
+    pub fn written_directly(&self) {
+        if self.is_invalid.load(Ordering::Relaxed) {
+            let mut state = self.lock();
+            state.failed.clear();
+            self.is_invalid.store(false, Ordering::Relaxed);
+        }
     }
 
     /// Why an operation that reads must not begin, now that all before it that write are over.
@@ -113,7 +128,7 @@ impl TensorLine {
     }
 
     fn lock(&self) -> MutexGuard<'_, TensorState> {
-        lock(&self.0)
+        lock(&self.state)
     }
 }
 
