@@ -8,13 +8,14 @@ set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 triple=$(rustc -vV | sed -n 's/^host: //p')
-tests=(busy panic threads_mock)
+tests=(busy panic threads_mock events event_cancel event_fd sync queue_destroy queue_room executor executor_refuses queue_race)
+shared=(harness mock gated executor)
 warnings=(-Wall -Wextra -Wpedantic -Wconversion -Werror)
 
 build_library() {
     local sanitizer=$1 flags="-Zsanitizer=$1"
-    # only TSan changes how things are called, and the standard library is not built for it
-    [ "$sanitizer" = address ] || flags+=" -Cunsafe-allow-abi-mismatch=sanitizer"
+    # only TSan changes how things are called, and the standard library is not built for it; so our locks tell it who had them
+    [ "$sanitizer" = address ] || flags+=" -Cunsafe-allow-abi-mismatch=sanitizer --cfg zerobind_tsan"
     RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags" cargo build --quiet --locked --features mock --lib \
         --manifest-path "$root/Cargo.toml" --target "$triple" --target-dir "$root/target/$sanitizer-sanitizer"
 }
@@ -23,11 +24,13 @@ build_library() {
 run_test() {
     local sanitizer=$1 name=$2 library=$3 program=$3/test_$2 runtime=${sanitizer:0:1}san
     runtime=$(echo "$(rustc --print target-libdir)"/librustc-*_rt."$runtime".a)
-    for source in "test_$name" harness mock; do
+    local objects=()
+    for source in "test_$name" "${shared[@]}"; do
+        objects+=("$library/$source.o")
         "${CC:-clang}" -std=c99 -O1 -g -fsanitize="$sanitizer" -fno-omit-frame-pointer "${warnings[@]}" \
             -I "$root/include" -c "$root/c-tests/$source.c" -o "$library/$source.o"
     done
-    "${CC:-clang}" -rdynamic "$library/test_$name.o" "$library/harness.o" "$library/mock.o" \
+    "${CC:-clang}" -rdynamic "${objects[@]}" \
         -Wl,--whole-archive "$runtime" -Wl,--no-whole-archive \
         -L "$library" -lzerobind -Wl,-rpath,"$library" -lpthread -ldl -lrt -lm -o "$program"
     echo "== $name, $sanitizer sanitizer"

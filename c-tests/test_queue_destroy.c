@@ -117,6 +117,8 @@ static void infer_bound(scene *made)
 /* `result` is what the operation writes if it is done. */
 static void enqueue(scene *made, const float *result)
 {
+    /* from the call on, the memory may be the operation's */
+    memcpy(made->before, target(made)->data, BYTES);
     if (made->work == WRITE) {
         REQUIRE_OK(zb_queue_write(made->queue, made->x, 0, written, BYTES, &made->event));
     } else if (made->work == INFER) {
@@ -124,7 +126,6 @@ static void enqueue(scene *made, const float *result)
     } else {
         REQUIRE_OK(zb_queue_read(made->queue, made->y, 0, made->destination.data, BYTES, &made->event));
     }
-    memcpy(made->before, target(made)->data, BYTES);
     memcpy(made->after, result, BYTES);
 }
 

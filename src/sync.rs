@@ -6,21 +6,14 @@
 #[cfg(not(all(test, feature = "loom")))]
 mod real {
     use std::ptr::null_mut;
-    use std::sync::PoisonError;
     pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
-    pub use std::sync::{Condvar, Mutex, MutexGuard};
     pub use std::thread_local;
     use std::time::Duration;
 
-    /// Lets the lock go, and sleeps until somebody wakes this thread, or for no reason.
-    pub fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The same for some time at most.
-    pub fn wait_timeout<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>, time: Duration) -> MutexGuard<'a, T> {
-        condition.wait_timeout(guard, time).unwrap_or_else(PoisonError::into_inner).0
-    }
+    #[cfg(zerobind_tsan)]
+    pub use super::seen::*;
+    #[cfg(not(zerobind_tsan))]
+    pub use super::unseen::*;
 
     /// A cell whose every access says whether it shares or excludes, as loom's cell does.
     #[derive(Debug)]
@@ -93,6 +86,104 @@ mod real {
             }
             self.0 = self.0.saturating_add(1);
         }
+    }
+}
+
+/// Locks and conditions of the standard library.
+#[cfg(not(any(zerobind_tsan, all(test, feature = "loom"))))]
+mod unseen {
+    use std::sync::PoisonError;
+    pub use std::sync::{Condvar, Mutex, MutexGuard};
+    use std::time::Duration;
+
+    /// Lets the lock go, and sleeps until somebody wakes this thread, or for no reason.
+    pub fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same for some time at most.
+    pub fn wait_timeout<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>, time: Duration) -> MutexGuard<'a, T> {
+        condition.wait_timeout(guard, time).unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// The same where the thread sanitizer looks. It does not see what the standard library does inside, so whoever has a lock
+/// also says in an atomic of the lock's when it is let go.
+#[cfg(zerobind_tsan)]
+mod seen {
+    use std::ops::{Deref, DerefMut};
+    pub use std::sync::Condvar;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::{LockResult, PoisonError};
+    use std::time::Duration;
+
+    #[derive(Debug, Default)]
+    pub struct Mutex<T> {
+        inner: std::sync::Mutex<T>,
+        order: AtomicU32,
+    }
+
+    type Inner<'a, T> = std::sync::MutexGuard<'a, T>;
+
+    #[derive(Debug)]
+    pub struct MutexGuard<'a, T> {
+        /// `None` only while it waits.
+        inner: Option<Inner<'a, T>>,
+        order: &'a AtomicU32,
+    }
+
+    impl<T> Mutex<T> {
+        pub const fn new(value: T) -> Mutex<T> {
+            Mutex { inner: std::sync::Mutex::new(value), order: AtomicU32::new(0) }
+        }
+
+        pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+            let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(MutexGuard::new(inner, &self.order))
+        }
+    }
+
+    impl<'a, T> MutexGuard<'a, T> {
+        fn new(inner: Inner<'a, T>, order: &'a AtomicU32) -> MutexGuard<'a, T> {
+            order.load(Ordering::Acquire);
+            MutexGuard { inner: Some(inner), order }
+        }
+
+        fn waits(mut self, how: impl FnOnce(Inner<'a, T>) -> Inner<'a, T>) -> MutexGuard<'a, T> {
+            let (inner, order) = (self.inner.take().expect("nobody waits"), self.order);
+            order.store(0, Ordering::Release);
+            MutexGuard::new(how(inner), order)
+        }
+    }
+
+    impl<T> Drop for MutexGuard<'_, T> {
+        fn drop(&mut self) {
+            if self.inner.is_some() {
+                self.order.store(0, Ordering::Release);
+            }
+        }
+    }
+
+    impl<T> Deref for MutexGuard<'_, T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            self.inner.as_ref().expect("nobody waits")
+        }
+    }
+
+    impl<T> DerefMut for MutexGuard<'_, T> {
+        fn deref_mut(&mut self) -> &mut T {
+            self.inner.as_mut().expect("nobody waits")
+        }
+    }
+
+    pub fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        guard.waits(|inner| condition.wait(inner).unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub fn wait_timeout<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>, time: Duration) -> MutexGuard<'a, T> {
+        guard.waits(|inner| condition.wait_timeout(inner, time).unwrap_or_else(PoisonError::into_inner).0)
     }
 }
 

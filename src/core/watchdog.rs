@@ -3,11 +3,12 @@
 //! It also repeats a request that was made from elsewhere: an engine may forget one that comes right before it starts.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::stop::{Asked, Cause, Stop};
 use crate::base::{Result, fail};
+use crate::sync::{self, Condvar, Mutex, MutexGuard};
 
 /// How long an engine has to end a run before it is told again.
 const PATIENCE: Duration = Duration::from_millis(1);
@@ -28,7 +29,6 @@ struct Requests {
     has_thread: bool,
 }
 
-#[derive(Default)]
 struct Watchdog {
     requests: Mutex<Requests>,
     changed: Condvar,
@@ -64,7 +64,8 @@ pub fn cancel(stop: &Arc<Stop>) -> Result<()> {
 
 fn watchdog() -> &'static Watchdog {
     static WATCHDOG: OnceLock<Watchdog> = OnceLock::new();
-    WATCHDOG.get_or_init(Watchdog::default)
+    let make = || Watchdog { requests: Mutex::new(Requests::default()), changed: Condvar::new() };
+    WATCHDOG.get_or_init(make)
 }
 
 fn add(request: Request, at: Instant) -> Result<Key> {
@@ -93,7 +94,7 @@ fn start() -> Result<()> {
 
 impl Watchdog {
     fn lock(&self) -> MutexGuard<'_, Requests> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.requests)
     }
 
     fn watch(&self) -> ! {
@@ -101,10 +102,8 @@ impl Watchdog {
         loop {
             let now = Instant::now();
             requests = match requests.list.first_key_value().map(|(key, _)| key.0) {
-                None => self.changed.wait(requests).unwrap_or_else(PoisonError::into_inner),
-                Some(at) if at > now => {
-                    self.changed.wait_timeout(requests, at - now).unwrap_or_else(PoisonError::into_inner).0
-                }
+                None => sync::wait(&self.changed, requests),
+                Some(at) if at > now => sync::wait_timeout(&self.changed, requests, at - now),
                 Some(_) => {
                     requests.serve(now);
                     requests
