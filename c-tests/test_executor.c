@@ -71,8 +71,9 @@ static void *serve(void *argument)
             break;
         }
         void *task = take_locked(made);
+        zb_task_fn run = made->run;
         pthread_mutex_unlock(&made->lock);
-        made->run(task);
+        run(task);
         pthread_mutex_lock(&made->lock);
     }
     pthread_mutex_unlock(&made->lock);
@@ -112,10 +113,11 @@ static void a_pool_of_two_threads(void)
         queues[i] = queue_on(&made, ROUNDS);
         make_memory(&bytes[i]);
     }
-    int before = zt_threads();
     for (int i = 0; i < 2; i++) {
         REQUIRE(pthread_create(&threads[i], NULL, serve, &made) == 0);
     }
+    /* only now: a sanitizer starts a thread of its own beside the first */
+    int with_pool = zt_threads();
     for (int turn = 0; turn < ROUNDS; turn++) {
         for (int i = 0; i < QUEUES; i++) {
             zb_event *event = write_ones(queues[i], &bytes[i]);
@@ -128,7 +130,7 @@ static void a_pool_of_two_threads(void)
     for (int i = 0; i < QUEUES; i++) {
         CHECK_OK(zb_queue_finish(queues[i], UINT64_MAX));
     }
-    CHECK_EQ(zt_threads(), before + 2);
+    CHECK_EQ(zt_threads(), with_pool);
     pthread_mutex_lock(&made.lock);
     made.is_closed = 1;
     pthread_cond_broadcast(&made.changed);
