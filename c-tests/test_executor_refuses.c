@@ -379,6 +379,7 @@ static void destroy_the_other(void *user_data, zb_event *event, zb_status result
     CHECK_OK(zb_queue_destroy(made->queue));
     pthread_mutex_lock(&made->executor->lock);
     made->executor->is_closed = 1;
+    pthread_cond_broadcast(&made->executor->changed);
     pthread_mutex_unlock(&made->executor->lock);
 }
 
@@ -417,6 +418,12 @@ static void a_queue_destroyed_before_it_is_told(void)
     CHECK_OK(gated_let_go(&before));
     CHECK_EQ(zt_end_of(event), ZB_ERROR_DESTROYED);
     CHECK_OK(zb_queue_finish(other, UINT64_MAX));
+    /* the callback may still be at it */
+    pthread_mutex_lock(&made.lock);
+    while (!made.is_closed) {
+        pthread_cond_wait(&made.changed, &made.lock);
+    }
+    pthread_mutex_unlock(&made.lock);
     CHECK(made.submitted <= 1);
     CHECK_OK(zb_queue_destroy(other));
     gated_free(&before);
