@@ -45,6 +45,7 @@ setup:
 
 build: setup
 	cargo build --release --locked
+	@cd target/release && if [ -e libzerobind.so ]; then ln -sf libzerobind.so libzerobind.so.0; fi
 
 demo: build configure
 	$(CMAKE) --build build --target transcribe

@@ -755,6 +755,23 @@ static void a_direct_run_cures(void)
     free_adder(&made);
 }
 
+/* And so is the host itself, when it says so. */
+static void the_host_cures(void)
+{
+    adder made;
+    const float source[4] = {7, 7, 7, 7};
+    zb_queue *queue = new_queue();
+    make_adder(&made, "run fail RUNTIME no luck @1");
+    ENDS_WITH(infer(queue, made.context), ZB_ERROR_RUNTIME);
+    memcpy(made.z, source, sizeof source);
+    REQUIRE_OK(zb_tensor_sync(made.tensors[2], ZB_SYNC_TO_HOST, UINT64_MAX));
+    CHECK_INVALID(queue, made.tensors[2], "no luck");
+    REQUIRE_OK(zb_tensor_sync(made.tensors[2], ZB_SYNC_TO_DEVICE, UINT64_MAX));
+    CHECK_VALID(queue, made.tensors[2], 7);
+    end_queue(queue);
+    free_adder(&made);
+}
+
 /* Wherever a run fails. */
 static void every_way_to_fail(void)
 {
@@ -1002,6 +1019,7 @@ static const zt_test tests[] = {
     ON_BOTH(a_failure_goes_down_the_chain),
     ON_BOTH(what_cures),
     ON_BOTH(a_direct_run_cures),
+    ON_BOTH(the_host_cures),
     ON_BOTH(every_way_to_fail),
     ON_BOTH(a_deadline_that_passes),
     ON_BOTH(cancelled_and_destroyed),

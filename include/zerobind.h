@@ -42,7 +42,8 @@
  * - Destroy never blocks, and any order is legal: a context keeps its model, a binding keeps its tensor, a run keeps what it
  *   uses until it ends.
  * - Memory given to a tensor or a model stays until its release callback is called (exactly once), or without a callback,
- *   until the handle is destroyed and nothing is bound to it. Memory lent by zb_infer_with is borrowed for that call alone.
+ *   until the handle is destroyed and no binding, operation of a queue, export or context uses it any more. Memory lent by
+ *   zb_infer_with is borrowed for that call alone.
  * - Memory that is shared with other processes (zb_tensor_map_fd) or other libraries (DLPack) is the same bytes for all: who
  *   writes when is theirs to agree on, and during a run nobody else writes what it reads, or touches what it writes.
  * - Results are written through pointers only when the call succeeds (`needed` of text getters always).
@@ -54,8 +55,10 @@
  *   and then planning is ZB_ERROR_SHAPE_MISMATCH until a shape is given.
  * - A copy is never silent. Where one would be needed the call fails and says why, or, if the context allows copies, the
  *   binding report says what was copied.
- * - Any function may be called from any thread. A context runs on one thread at a time: while it runs, every other call on
- *   it but cancel and destroy gives ZB_ERROR_BUSY. Contexts of one model run side by side.
+ * - Any function may be called from any thread. A context runs on one thread at a time: during a zb_infer or zb_infer_with,
+ *   every other call on it but cancel and destroy gives ZB_ERROR_BUSY. While a queue has work for it, running or not, those two
+ *   and resize, prepare and reset are ZB_ERROR_BUSY; bind, unbind, swap and questions are not, and act on what comes later.
+ *   Contexts of one model run side by side.
  * - Structs that begin with struct_size are set up by their ..._INIT macro. Unknown flags are refused. Be ready for enum
  *   values that you do not know in what you are given.
  * - Unwinding (C++ exceptions, longjmp) must not leave a callback. After fork, the child may not call zerobind before exec.
@@ -1042,11 +1045,12 @@ zb_status zb_context_output_view(struct zb_context *ZB_NONNULL context,
 //
 // A `desc` with dimensions of -1 makes room for an output of which only the run tells the shape: `size` is then all that
 // there is. Such a tensor binds to outputs only. Where planning knows the shape the output is in place all the same; else
-// the engine makes the result and, if copies are allowed, it is copied here (COPY_REQUIRED if not, BUFFER_TOO_SMALL if the
+// the engine makes the result and, if copies are allowed, it is copied here (COPY_REQUIRED from the run if not, BUFFER_TOO_SMALL if the
 // room is too small; the bytes behind the result stay as they are). The shape is told by zb_context_get_slot_desc.
 //
 // With ZB_OK the memory passes to the tensor: it must stay until `release` is called, exactly once, after the tensor
-// handle is destroyed and no context has the tensor bound; with `release` NULL it must stay that long too. If the call
+// handle is destroyed and no binding, operation of a queue or export uses the tensor; with `release` NULL it must stay that
+// long too. If the call
 // fails, the memory stays the caller's and `release` is not called. Between runs the bytes are the host's to read and
 // write; during a run that uses the tensor they are the engine's. An input is read during the run, never at bind.
 //
@@ -1137,7 +1141,7 @@ zb_status zb_tensor_map_fd(const struct zb_tensor_desc *ZB_NONNULL desc,
 
 // Gives the address and the size in bytes of the tensor's memory; either place may be NULL.
 //
-// The address is valid as long as the tensor handle, or a binding of the tensor, exists. The bytes are the host's to use
+// The address is valid as long as the tensor handle, or a binding, an operation of a queue or an export of the tensor, exists. The bytes are the host's to use
 // between runs only; that cannot be enforced. Read-only memory (zb_tensor_wrap_const,
 // ZB_MAP_READ_ONLY) must not be written.
 //
@@ -1164,8 +1168,9 @@ ZB_MUST_USE zb_status zb_tensor_get_desc(struct zb_tensor *ZB_NONNULL tensor, st
 zb_status zb_tensor_destroy(struct zb_tensor *tensor);
 
 // Waits until every operation on the tensor that is in a queue now is settled: then the host may use its memory. `direction`
-// is ZB_SYNC_TO_HOST before the host reads, ZB_SYNC_TO_DEVICE after it has written; for memory of the host both are the
-// same. `timeout_ns` 0 only asks, UINT64_MAX waits for good.
+// is ZB_SYNC_TO_HOST before the host reads. ZB_SYNC_TO_DEVICE is for after the host has written all of it by itself: then
+// what a failed operation had left there counts no more (DEPENDENCY). A callback of an event that is waited for may still
+// be running when this returns. `timeout_ns` 0 only asks, UINT64_MAX waits for good.
 //
 // Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (direction), TIMEOUT (the operations go on), BUSY (inside
 // an operation or a callback of a queue that would have to be waited for).
@@ -1197,7 +1202,7 @@ zb_status zb_tensor_bind(struct zb_tensor *ZB_NONNULL tensor,
 // tensor can be bound to inputs only. Nothing is known of bytes behind it, so it has no slack (see zb_requirements).
 //
 // With ZB_OK `source` passes to the tensor, which calls its deleter (unless that is NULL) exactly once, when the tensor
-// handle is destroyed and no context has it bound and no export uses it, on the thread that ends the last use. If the call
+// handle is destroyed and no binding, operation of a queue or export uses it, on the thread that ends the last use. If the call
 // fails, `source` stays the caller's, deleter not called. Between runs everybody who shares the bytes may use them by an
 // order that they agree on; during a run nobody else writes what it reads, or touches what it writes.
 //
@@ -1383,7 +1388,7 @@ ZB_MUST_USE
 zb_status zb_queue_wait_event(struct zb_queue *ZB_NONNULL queue,
                               struct zb_event *ZB_NONNULL event);
 
-// Waits until everything that is in the queue now is settled. `timeout_ns` 0 only asks, UINT64_MAX waits for good.
+// Waits until everything that is in the queue now is settled; the last callbacks may still be running. `timeout_ns` 0 only asks, UINT64_MAX waits for good.
 //
 // Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, TIMEOUT (the operations go on), BUSY (inside an operation or a callback of
 // this queue; the executor takes no task).
@@ -1406,12 +1411,19 @@ zb_status zb_event_wait(struct zb_event *ZB_NONNULL event,
 
 // Has `complete` called once when the event is settled, or now if it is. One for each event.
 //
+// The event is settled before the call: those who wait for it, for the queue or for a tensor may return while the callback is
+// still running, and it comes also after the queue was destroyed. What it uses may be freed when it has said itself that it
+// is done.
+//
 // Destroying the event's handle does not take the callback back. Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE,
 // INVALID_ARGUMENT (there is a callback already).
 //
 // Requires:
 // `complete` may be called once with `user_data` on any thread.
-ZB_MUST_USE zb_status zb_event_on_complete(struct zb_event *ZB_NONNULL event, zb_complete_fn complete, void *user_data);
+ZB_MUST_USE
+zb_status zb_event_on_complete(struct zb_event *ZB_NONNULL event,
+                               zb_complete_fn complete,
+                               void *user_data);
 
 // Copies the text of the error that the operation ended with; "" if it succeeded. As zb_last_error otherwise.
 //

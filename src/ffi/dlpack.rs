@@ -18,7 +18,7 @@ use crate::core::Tensor;
 /// tensor can be bound to inputs only. Nothing is known of bytes behind it, so it has no slack (see zb_requirements).
 ///
 /// With ZB_OK `source` passes to the tensor, which calls its deleter (unless that is NULL) exactly once, when the tensor
-/// handle is destroyed and no context has it bound and no export uses it, on the thread that ends the last use. If the call
+/// handle is destroyed and no binding, operation of a queue or export uses it, on the thread that ends the last use. If the call
 /// fails, `source` stays the caller's, deleter not called. Between runs everybody who shares the bytes may use them by an
 /// order that they agree on; during a run nobody else writes what it reads, or touches what it writes.
 ///

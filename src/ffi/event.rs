@@ -41,6 +41,10 @@ pub unsafe extern "C" fn zb_event_wait(event: *mut zb_event, timeout_ns: u64, re
 
 /// Has `complete` called once when the event is settled, or now if it is. One for each event.
 ///
+/// The event is settled before the call: those who wait for it, for the queue or for a tensor may return while the callback is
+/// still running, and it comes also after the queue was destroyed. What it uses may be freed when it has said itself that it
+/// is done.
+///
 /// Destroying the event's handle does not take the callback back. Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE,
 /// INVALID_ARGUMENT (there is a callback already).
 ///

@@ -222,7 +222,7 @@ pub extern "C" fn zb_queue_wait_event(queue: *mut zb_queue, event: *mut zb_event
     guard(|| shared(queue)?.wait_event(&*event::shared(event)?))
 }
 
-/// Waits until everything that is in the queue now is settled. `timeout_ns` 0 only asks, UINT64_MAX waits for good.
+/// Waits until everything that is in the queue now is settled; the last callbacks may still be running. `timeout_ns` 0 only asks, UINT64_MAX waits for good.
 ///
 /// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, TIMEOUT (the operations go on), BUSY (inside an operation or a callback of
 /// this queue; the executor takes no task).

@@ -21,11 +21,12 @@ use crate::memory::{Access, HostRange};
 ///
 /// A `desc` with dimensions of -1 makes room for an output of which only the run tells the shape: `size` is then all that
 /// there is. Such a tensor binds to outputs only. Where planning knows the shape the output is in place all the same; else
-/// the engine makes the result and, if copies are allowed, it is copied here (COPY_REQUIRED if not, BUFFER_TOO_SMALL if the
+/// the engine makes the result and, if copies are allowed, it is copied here (COPY_REQUIRED from the run if not, BUFFER_TOO_SMALL if the
 /// room is too small; the bytes behind the result stay as they are). The shape is told by zb_context_get_slot_desc.
 ///
 /// With ZB_OK the memory passes to the tensor: it must stay until `release` is called, exactly once, after the tensor
-/// handle is destroyed and no context has the tensor bound; with `release` NULL it must stay that long too. If the call
+/// handle is destroyed and no binding, operation of a queue or export uses the tensor; with `release` NULL it must stay that
+/// long too. If the call
 /// fails, the memory stays the caller's and `release` is not called. Between runs the bytes are the host's to read and
 /// write; during a run that uses the tensor they are the engine's. An input is read during the run, never at bind.
 ///
@@ -163,7 +164,7 @@ pub unsafe extern "C" fn zb_tensor_map_fd(
 
 /// Gives the address and the size in bytes of the tensor's memory; either place may be NULL.
 ///
-/// The address is valid as long as the tensor handle, or a binding of the tensor, exists. The bytes are the host's to use
+/// The address is valid as long as the tensor handle, or a binding, an operation of a queue or an export of the tensor, exists. The bytes are the host's to use
 /// between runs only; that cannot be enforced. Read-only memory (zb_tensor_wrap_const,
 /// ZB_MAP_READ_ONLY) must not be written.
 ///
@@ -226,8 +227,9 @@ pub extern "C" fn zb_tensor_destroy(tensor: *mut zb_tensor) -> zb_status {
 }
 
 /// Waits until every operation on the tensor that is in a queue now is settled: then the host may use its memory. `direction`
-/// is ZB_SYNC_TO_HOST before the host reads, ZB_SYNC_TO_DEVICE after it has written; for memory of the host both are the
-/// same. `timeout_ns` 0 only asks, UINT64_MAX waits for good.
+/// is ZB_SYNC_TO_HOST before the host reads. ZB_SYNC_TO_DEVICE is for after the host has written all of it by itself: then
+/// what a failed operation had left there counts no more (DEPENDENCY). A callback of an event that is waited for may still
+/// be running when this returns. `timeout_ns` 0 only asks, UINT64_MAX waits for good.
 ///
 /// Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (direction), TIMEOUT (the operations go on), BUSY (inside
 /// an operation or a callback of a queue that would have to be waited for).
@@ -239,7 +241,11 @@ pub extern "C" fn zb_tensor_sync(tensor: *mut zb_tensor, direction: i32, timeout
         if ![ZB_SYNC_TO_HOST, ZB_SYNC_TO_DEVICE].contains(&direction) {
             return fail!(InvalidArgument, "direction {direction}: give ZB_SYNC_TO_HOST (0) or ZB_SYNC_TO_DEVICE (1)");
         }
-        queue::sync(&tensor, timeout(timeout_ns))
+        queue::sync(&tensor, timeout(timeout_ns))?;
+        if direction == ZB_SYNC_TO_DEVICE {
+            queue::written_by_host(&tensor);
+        }
+        Ok(())
     })
 }
 

@@ -229,8 +229,9 @@ impl Context {
         if !desc.dims.is_known() {
             return fail!(
                 ShapeMismatch,
-                "{} is {desc}: its size is not known before the run; resize the inputs first, or leave it unbound and use zb_context_output_view",
-                self.model.label(slot)
+                "{} is {desc}: its size is not known before the run; {}leave it unbound and use zb_context_output_view, or wrap room for it with -1 and allow copies",
+                self.model.label(slot),
+                if self.has_open_inputs() { "resize the inputs first, " } else { "" }
             );
         }
         Tensor::alloc(desc, requirements.alignment.max(64))

@@ -134,6 +134,11 @@ pub fn context_destroyed(line: &Arc<ContextLine>) {
     Timeline::global().context_destroyed(line);
 }
 
+/// The host says that it has written all of a tensor that no operation uses.
+pub fn written_by_host(tensor: &Tensor) {
+    tensor.line().written_directly();
+}
+
 /// Asks for an operation not to happen: one that waits never starts, one that runs is asked to stop.
 pub fn cancel(event: &Arc<Event>) -> Result<()> {
     Timeline::global().cancel(event)

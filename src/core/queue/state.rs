@@ -410,7 +410,10 @@ impl Stake {
         let why = self.line.refusal(id)?;
         Some(Error::new(
             Status::Dependency,
-            format!("a tensor that this reads was to be written by an operation that failed: {why}"),
+            format!(
+                "a tensor that this reads was to be written by an operation that failed ({why}): write all of it, by an \
+                 operation, by a run, or in place with zb_tensor_sync afterwards"
+            ),
         ))
     }
 

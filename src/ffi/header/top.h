@@ -42,7 +42,8 @@
  * - Destroy never blocks, and any order is legal: a context keeps its model, a binding keeps its tensor, a run keeps what it
  *   uses until it ends.
  * - Memory given to a tensor or a model stays until its release callback is called (exactly once), or without a callback,
- *   until the handle is destroyed and nothing is bound to it. Memory lent by zb_infer_with is borrowed for that call alone.
+ *   until the handle is destroyed and no binding, operation of a queue, export or context uses it any more. Memory lent by
+ *   zb_infer_with is borrowed for that call alone.
  * - Memory that is shared with other processes (zb_tensor_map_fd) or other libraries (DLPack) is the same bytes for all: who
  *   writes when is theirs to agree on, and during a run nobody else writes what it reads, or touches what it writes.
  * - Results are written through pointers only when the call succeeds (`needed` of text getters always).
@@ -54,8 +55,10 @@
  *   and then planning is ZB_ERROR_SHAPE_MISMATCH until a shape is given.
  * - A copy is never silent. Where one would be needed the call fails and says why, or, if the context allows copies, the
  *   binding report says what was copied.
- * - Any function may be called from any thread. A context runs on one thread at a time: while it runs, every other call on
- *   it but cancel and destroy gives ZB_ERROR_BUSY. Contexts of one model run side by side.
+ * - Any function may be called from any thread. A context runs on one thread at a time: during a zb_infer or zb_infer_with,
+ *   every other call on it but cancel and destroy gives ZB_ERROR_BUSY. While a queue has work for it, running or not, those two
+ *   and resize, prepare and reset are ZB_ERROR_BUSY; bind, unbind, swap and questions are not, and act on what comes later.
+ *   Contexts of one model run side by side.
  * - Structs that begin with struct_size are set up by their ..._INIT macro. Unknown flags are refused. Be ready for enum
  *   values that you do not know in what you are given.
  * - Unwinding (C++ exceptions, longjmp) must not leave a callback. After fork, the child may not call zerobind before exec.
