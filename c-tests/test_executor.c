@@ -225,6 +225,133 @@ static void a_chain_inside_submit(void)
     CHECK_EQ(calls, EVENTS + 1);
 }
 
+/* --- a callback that waits for a queue which this thread is about to give a task for --- */
+
+typedef struct waiter {
+    zb_event *other;
+    zb_status told, waited, result;
+    int calls;
+} waiter;
+
+static void wait_for_other(void *user_data, zb_event *event, zb_status result)
+{
+    waiter *made = user_data;
+    (void)event;
+    made->told = result;
+    made->waited = zb_event_wait(made->other, UINT64_C(5) * 1000 * 1000 * 1000, &made->result);
+    made->calls++;
+}
+
+static void close_pool(executor *pool, pthread_t thread)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->is_closed = 1;
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
+    pthread_join(thread, NULL);
+}
+
+/* The callback comes inside submit of an executor that runs tasks at once. What it waits for was set free by its own
+   operation (`is_after`), or together with that. */
+static void callback_waits_inside_submit(int is_after)
+{
+    int calls = 0;
+    executor made, pool;
+    pthread_t thread;
+    memory bytes;
+    waiter waits;
+    float seen[4] = {0};
+    zb_event *gate = NULL;
+    make_executor(&made);
+    make_executor(&pool);
+    make_memory(&bytes);
+    memset(&waits, 0, sizeof waits);
+    waits.waited = waits.result = -1;
+    zb_queue *first = queue_on(&made, 0);
+    zb_queue *queue = inline_queue(&calls);
+    zb_queue *other = queue_on(&pool, 0);
+    REQUIRE(pthread_create(&thread, NULL, serve, &pool) == 0);
+    REQUIRE_OK(zb_queue_fence(first, &gate));
+    REQUIRE_OK(zb_queue_wait_event(queue, gate));
+    zb_event *event = write_ones(queue, &bytes);
+    if (is_after) {
+        REQUIRE_OK(zb_queue_read(other, bytes.tensor, 0, seen, BYTES, &waits.other));
+    } else {
+        REQUIRE_OK(zb_queue_wait_event(other, gate));
+        REQUIRE_OK(zb_queue_fence(other, &waits.other));
+    }
+    REQUIRE_OK(zb_event_on_complete(event, wait_for_other, &waits));
+    CHECK(step(&made));
+    CHECK_EQ(waits.calls, 1);
+    CHECK_EQ(waits.told, ZB_OK);
+    CHECK_EQ(waits.waited, ZB_OK);
+    CHECK_EQ(waits.result, ZB_OK);
+    CHECK_OK(zb_queue_finish(other, UINT64_MAX));
+    CHECK(!is_after || memcmp(seen, ones, BYTES) == 0);
+    close_pool(&pool, thread);
+    zb_event *events[] = {gate, event, waits.other};
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(zb_event_destroy(events[i]));
+    }
+    zb_queue *queues[] = {first, queue, other};
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(zb_queue_destroy(queues[i]));
+    }
+    free_memory(&bytes);
+    free_executor(&made);
+    free_executor(&pool);
+}
+
+static void a_callback_that_waits_inside_submit(void)
+{
+    zt_watchdog(20);
+    callback_waits_inside_submit(0);
+    callback_waits_inside_submit(1);
+}
+
+/* A destroyed context settles operations of two queues; the callback of one waits for what comes next in the other. */
+static void a_callback_that_waits_for_the_other_queue(void)
+{
+    executor made, pool;
+    pthread_t thread;
+    waiter waits;
+    zb_event *gate = NULL, *event = NULL;
+    zt_watchdog(20);
+    make_executor(&made);
+    make_executor(&pool);
+    memset(&waits, 0, sizeof waits);
+    waits.waited = waits.result = -1;
+    zb_model *model = mock_open("output done f32 1\n");
+    zb_context *context = mock_context(model, "run open nothing");
+    zb_queue *first = queue_on(&made, 0);
+    zb_queue *queue = queue_on(&pool, 0);
+    zb_queue *other = queue_on(&pool, 0);
+    REQUIRE(pthread_create(&thread, NULL, serve, &pool) == 0);
+    REQUIRE_OK(zb_queue_fence(first, &gate));
+    REQUIRE_OK(zb_queue_wait_event(queue, gate));
+    REQUIRE_OK(zb_queue_infer(queue, context, NULL, &event));
+    REQUIRE_OK(zb_queue_infer(other, context, NULL, NULL));
+    REQUIRE_OK(zb_queue_fence(other, &waits.other));
+    REQUIRE_OK(zb_event_on_complete(event, wait_for_other, &waits));
+    CHECK_OK(zb_context_destroy(context));
+    CHECK_EQ(waits.calls, 1);
+    CHECK_EQ(waits.told, ZB_ERROR_DESTROYED);
+    CHECK_EQ(waits.waited, ZB_OK);
+    CHECK_EQ(waits.result, ZB_OK);
+    run_all(&made);
+    CHECK_OK(zb_queue_finish(queue, UINT64_MAX));
+    close_pool(&pool, thread);
+    zb_event *events[] = {gate, event, waits.other};
+    zb_queue *queues[] = {first, queue, other};
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(zb_event_destroy(events[i]));
+        CHECK_OK(zb_queue_destroy(queues[i]));
+    }
+    CHECK_OK(zb_model_destroy(model));
+    free_executor(&made);
+    free_executor(&pool);
+}
+
 /* --- tasks that come late, twice, from elsewhere, or never were --- */
 
 static void *run_elsewhere(void *argument)
@@ -303,6 +430,8 @@ static const zt_test tests[] = {
     ON_BOTH(a_pool_of_two_threads),
     ON_BOTH(inside_submit),
     ON_BOTH(a_chain_inside_submit),
+    ON_BOTH(a_callback_that_waits_inside_submit),
+    ON_BOTH(a_callback_that_waits_for_the_other_queue),
     ON_BOTH(tasks_that_are_none),
 };
 

@@ -28,7 +28,7 @@ pub unsafe extern "C" fn zb_event_wait(event: *mut zb_event, timeout_ns: u64, re
         let event = shared(event)?;
         pointers::check_out(result, "result")?;
         if timeout_ns != 0 {
-            queue::check_may_wait(&event)?;
+            queue::prepare_to_wait(&event)?;
         }
         let Some(outcome) = event.wait(timeout(timeout_ns)) else {
             return fail!(Timeout, "the operation is not over: it goes on");

@@ -144,14 +144,18 @@ pub fn cancel(event: &Arc<Event>) -> Result<()> {
     Timeline::global().cancel(event)
 }
 
-/// Refuses to wait where only this thread could end the wait.
-pub fn check_may_wait(event: &Event) -> Result<()> {
-    if !event.is_settled() && worker::is_inside(event.queue()) {
+/// To be called before a wait: refuses where only this thread could end it, and gives out what this thread has put off.
+pub fn prepare_to_wait(event: &Event) -> Result<()> {
+    if event.is_settled() {
+        return Ok(());
+    }
+    if worker::is_inside(event.queue()) {
         return fail!(
             Busy,
             "waiting here would wait for good: this thread is inside an operation or a callback of the same queue"
         );
     }
+    submit::before_waiting(Timeline::global());
     Ok(())
 }
 
@@ -160,7 +164,7 @@ fn wait_for_all(events: &[Arc<Event>], time: Option<Duration>) -> Result<()> {
     for event in events {
         // a time of 0 asks, and waits for nothing
         if time != Some(Duration::ZERO) {
-            check_may_wait(event)?;
+            prepare_to_wait(event)?;
         }
         let left = time.map(|time| time.saturating_sub(start.elapsed()));
         if event.wait(left).is_none() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Queue;
 use super::lines::{OpId, Place, TensorLine, Written};
-use super::submit::Task;
+use super::submit::{Task, hold};
 use super::timeline::{Job, New};
 use super::work::{Use, Work};
 use super::worker::Inside;
@@ -444,8 +444,8 @@ impl Operation {
 
 impl After {
     /// Does it all but for some tasks, which it gives back: what comes next in a queue comes after the callbacks of what was
-    /// before. What waits in other queues need not, and a callback may wait for that.
-    pub fn finish(self, submit: impl Fn(Task)) -> Vec<Task> {
+    /// before. What waits in other queues need not, and a callback may wait for that, also if they have callbacks to come.
+    pub fn finish(self, submit: impl Fn(Vec<Task>)) -> Vec<Task> {
         for awake in self.awake {
             awake.notify_one();
         }
@@ -453,12 +453,13 @@ impl After {
         let settled = &self.settled;
         let is_next = |task: &Task| settled.iter().any(|(event, _)| event.queue() == task.queue.id);
         let (next, others): (Vec<_>, Vec<_>) = self.tasks.into_iter().partition(is_next);
-        others.into_iter().for_each(submit);
+        submit(others);
+        let next = hold(next);
         for (event, audience) in self.settled {
             let _inside = Inside::queue(event.queue());
             event.tell(audience);
         }
         drop(self.lanes);
-        next
+        next.take_back()
     }
 }

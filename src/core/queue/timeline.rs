@@ -202,7 +202,7 @@ impl Timeline {
 
     /// Does what is left to do when the lock is free.
     fn finish(&self, after: After) {
-        let tasks = after.finish(|task| submit::later(self, task));
-        tasks.into_iter().for_each(|task| submit::later(self, task));
+        let next = after.finish(|tasks| submit::later(self, tasks));
+        submit::later(self, next);
     }
 }
