@@ -476,3 +476,21 @@ fn loom_no_call_to_an_executor_after_a_cancel_and_the_end() {
 fn loom_an_executor_that_refuses_while_its_queue_goes() {
     executor_goes("a queue is destroyed while its task is refused", false, false);
 }
+
+/// Whoever sees the event settled can run the context without a queue.
+#[test]
+fn loom_a_context_is_free_once_its_event_is_settled() {
+    check("a context that becomes free", None, || {
+        let world = World::new();
+        let line = Arc::<ContextLine>::default();
+        let lane = world.lane();
+        let event = world.add(&lane, New { context: Some(place(&line)), ..New::of(Work::Nothing) });
+        let worker = world.one(&lane, |_| {});
+        if event.is_settled() {
+            assert!(!line.is_queued());
+        }
+        event.wait(None).unwrap();
+        assert!(!line.is_queued());
+        worker.join().unwrap();
+    });
+}
