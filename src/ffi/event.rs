@@ -195,10 +195,21 @@ pub unsafe fn publish(event: Arc<Event>, place: *mut *mut zb_event) -> Result<()
     if place.is_null() {
         return Ok(());
     }
-    let number = EVENTS.insert(event, ()).map_err(|_| handles::full::<zb_event>())?;
+    let Ok(number) = EVENTS.insert(event.clone(), ()) else {
+        take_back(&event);
+        return Err(handles::full::<zb_event>());
+    };
     // SAFETY: not NULL, so writable.
     unsafe { place.write(number as *mut zb_event) };
     Ok(())
+}
+
+/// Ends an operation that nobody can get a handle for: the caller takes its memory to be free.
+fn take_back(event: &Arc<Event>) {
+    let _ = queue::cancel(event);
+    if queue::prepare_to_wait(event).is_ok() {
+        event.wait(None);
+    }
 }
 
 pub fn shared(event: *mut zb_event) -> Result<Arc<Event>> {
