@@ -48,8 +48,8 @@ impl Line {
     }
 }
 
-/// The operations on a tensor that are not over. Changed only under the timeline's lock; its own is there because a tensor is
-/// shared.
+/// The operations on a tensor that are not over. Changed under the timeline's lock, but for what a run outside of
+/// queues cures; its own lock is there for that, and because a tensor is shared.
 pub struct TensorLine {
     state: Mutex<TensorState>,
     /// Something in `failed`, for a look without a lock.

@@ -158,7 +158,8 @@ pub fn refuse_senseless_shapes(interpreter: &Interpreter) -> Result<()> {
 const LARGE_ARENA: usize = 256 << 20;
 
 /// Refuses a plan whose memory the engine did not get. It does not look: its tensors then lie at small numbers, the offsets
-/// from an arena at address 0, and the run crashes. Seen with plain kernels; a delegate keeps its tensors elsewhere.
+/// from an arena at address 0 with one of them at 0 itself, and the run crashes. Seen with plain kernels; a delegate keeps its
+/// tensors elsewhere.
 pub fn refuse_lost_arena(interpreter: &Interpreter) -> Result<()> {
     let arena = || {
         let tensors = (0..).map_while(|index| interpreter.tensor(index));
@@ -166,7 +167,8 @@ pub fn refuse_lost_arena(interpreter: &Interpreter) -> Result<()> {
     };
     let total = arena().fold(0usize, |sum, tensor| sum.saturating_add(tensor.bytes()));
     let is_offset = |tensor: Tensor| !tensor.data().is_null() && (tensor.data() as usize) < total;
-    if total > LARGE_ARENA && arena().any(is_offset) {
+    let is_at_zero = |tensor: Tensor| tensor.data().is_null();
+    if total > LARGE_ARENA && arena().any(is_at_zero) && arena().any(is_offset) {
         return fail!(
             OutOfMemory,
             "the tensors inside the model take up to {total} bytes with these shapes, and TFLite did not get them"
