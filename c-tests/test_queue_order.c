@@ -640,6 +640,33 @@ static void a_direct_run_excludes_queues(void)
     free_adder(&made);
 }
 
+/* An operation that waits for a direct run's tensor does not wait longer than its deadline. */
+static void a_deadline_while_a_direct_run_has_the_tensor(void)
+{
+    adder made[2];
+    pthread_t thread;
+    zb_queue *queue = new_queue();
+    zb_event *event = NULL;
+    zb_infer_options options = ZB_INFER_OPTIONS_INIT;
+    make_adder(&made[0], "run wait door @1");
+    make_adder(&made[1], NOTHING_SPECIAL);
+    REQUIRE_OK(zb_tensor_bind(made[0].tensors[2], made[1].context, ZB_INPUT(0)));
+    REQUIRE(pthread_create(&thread, NULL, infer_directly, made[0].context) == 0);
+    await_door();
+    options.deadline_ns = 20000000;
+    REQUIRE_OK(zb_queue_infer(queue, made[1].context, &options, &event));
+    /* settled while the other is still at the door */
+    ENDS_SAYING(event, ZB_ERROR_DEADLINE_EXCEEDED, "nothing was written");
+    CHECK_UNTOUCHED(made[1].z);
+    open_door();
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    ENDS_WELL(infer(queue, made[1].context));
+    end_queue(queue);
+    drop_adder(&made[0]);
+    drop_adder(&made[1]);
+    CHECK(zt_soon_nothing_is_alive());
+}
+
 /* --- what a failed operation takes along --- */
 
 static zb_event *read_part(zb_queue *queue, zb_tensor *tensor, float *destination)
@@ -1016,6 +1043,7 @@ static const zt_test tests[] = {
     ON_BOTH(bindings_changed_while_it_runs),
     ON_BOTH(memory_let_go_while_it_runs),
     ON_BOTH(a_direct_run_excludes_queues),
+    ON_BOTH(a_deadline_while_a_direct_run_has_the_tensor),
     ON_BOTH(a_failure_goes_down_the_chain),
     ON_BOTH(what_cures),
     ON_BOTH(a_direct_run_cures),

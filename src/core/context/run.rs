@@ -41,6 +41,21 @@ pub struct Limits<'a> {
     pub is_patient: bool,
 }
 
+impl Limits<'_> {
+    /// Whether the run is still to be started.
+    fn check(&self) -> Result<()> {
+        if self.cancelled.is_some_and(CancelFlag::is_raised) {
+            return Err(stopped(Cause::Cancel, self.deadline, NOT_STARTED));
+        }
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline.at => {
+                Err(stopped(Cause::Deadline, self.deadline, NOT_STARTED))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A bound tensor that a run uses.
 pub struct Use {
     tensor: Arc<Tensor>,
@@ -111,16 +126,13 @@ impl Context {
     /// Waits for direct runs of other contexts that use the same tensors.
     #[cold]
     fn run_patiently(&mut self, uses: &[Use], running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
-        let never = CancelFlag::new();
-        let _held = hold_patiently(uses, limits.cancelled.unwrap_or(&never))?;
+        let _held = hold_patiently(uses, || limits.check())?;
         self.run_watched(running, limits)
     }
 
     fn run_watched(&mut self, running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
+        limits.check()?;
         let deadline = limits.deadline;
-        if limits.cancelled.is_some_and(CancelFlag::is_raised) {
-            return Err(stopped(Cause::Cancel, deadline, NOT_STARTED));
-        }
         let _armed = deadline.map(|deadline| arm(running, deadline)).transpose()?;
         if let Some(cause) = running.cause() {
             return Err(stopped(cause, deadline, NOT_STARTED));
@@ -290,11 +302,8 @@ fn stopped(cause: Cause, deadline: Option<Deadline>, when: &str) -> Error {
     }
 }
 
-/// Has the clock watched for the rest of the run; a deadline that has passed already is an error.
+/// Has the clock watched for the rest of the run.
 #[cold]
 fn arm(running: &Running<'_>, deadline: Deadline) -> Result<Armed> {
-    if Instant::now() >= deadline.at {
-        return Err(stopped(Cause::Deadline, Some(deadline), NOT_STARTED));
-    }
     watchdog::arm(running.stop(), running.number(), deadline.at)
 }

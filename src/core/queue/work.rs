@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::inference::Inference;
-use crate::base::{Error, Result, Status, fail};
+use crate::base::{Result, fail};
 use crate::core::event::{CancelFlag, Event, Outcome};
 use crate::core::tensor::Tensor;
 use crate::core::usage::{self, Access, Usage, Uses};
@@ -88,23 +88,28 @@ impl Uses for Use {
 /// Copies, once no direct run uses the tensor.
 fn copy(to: &HostRange, from: &HostRange, uses: &[Use], event: &Event) -> Outcome {
     let copied = uses.iter().try_for_each(|used| used.tensor.still_there()).and_then(|()| {
-        let _held = hold_patiently(uses, event.cancelled())?;
+        let _held = hold_patiently(uses, || give_up(event.cancelled()))?;
         to.copy_from(from);
         Ok(())
     });
     Outcome { error: copied.err(), slots: None }
 }
 
-/// Waits for direct runs of other contexts, which keep no line.
-pub fn hold_patiently<'a, T: Uses>(uses: &'a [T], cancelled: &CancelFlag) -> Result<usage::Held<'a, T>> {
+/// Waits for direct runs of other contexts, which keep no line, until `give_up` has an error to end it with.
+pub fn hold_patiently<T: Uses>(uses: &[T], give_up: impl Fn() -> Result<()>) -> Result<usage::Held<'_, T>> {
     let mut backoff = Backoff::default();
     loop {
         if let Ok(held) = usage::hold(uses) {
             return Ok(held);
         }
-        if cancelled.is_raised() {
-            return Err(Error::new(Status::Cancelled, "cancelled while a run of another context used the tensor"));
-        }
+        give_up()?;
         backoff.wait();
     }
+}
+
+fn give_up(cancelled: &CancelFlag) -> Result<()> {
+    if cancelled.is_raised() {
+        return fail!(Cancelled, "cancelled while a run of another context used the tensor");
+    }
+    Ok(())
 }
