@@ -58,8 +58,9 @@ impl Context {
         // the shape of an open input may be that of its tensor
         self.shapes_changed |= position < self.inputs;
         let old = std::mem::replace(&mut self.slots[position].binding, tensor);
-        // the last run's list holds the tensor too; here it is never the last to let go
+        // the last run's list holds the tensor too, and so does what was captured; here they are never the last to let go
         self.uses.clear();
+        self.captured = None;
         Displaced { tensor: old }
     }
 

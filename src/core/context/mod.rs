@@ -6,6 +6,7 @@
 
 mod away;
 mod binding;
+mod captured;
 mod fit;
 mod loan;
 mod post;
@@ -30,8 +31,9 @@ use crate::memory::{Buffer, HostRange};
 use crate::runtime::{EngineContext, Facts, Plan};
 
 pub use binding::Displaced;
+pub use captured::Captured;
 pub use loan::Lending;
-pub use post::{Captured, Post};
+pub use post::Post;
 pub use report::{Path, Report, Stats};
 pub use run::{Deadline, Limits};
 pub use shapes::{Requirements, SlotFacts};
@@ -89,6 +91,8 @@ pub struct Context {
     uses: Vec<Use>,
     /// One of them lies in a file that can be cut short.
     can_vanish: bool,
+    /// What is bound now, as queues take it; never the last to hold a tensor.
+    captured: Option<Arc<Captured>>,
     /// Some route of the run copies.
     copies: bool,
     /// The outputs of the last run can be viewed.
@@ -169,6 +173,7 @@ impl Context {
             settled: false,
             uses: Vec::with_capacity(inputs + outputs),
             can_vanish: false,
+            captured: None,
             copies: false,
             viewable: false,
             remembered: false,

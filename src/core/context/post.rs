@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use super::away::Away;
-use super::{Context, Displaced, SlotState};
-use crate::base::{Dims, Error, Result, Side, Slot, Status};
-use crate::core::Tensor;
+use super::{Captured, Context, Displaced, SlotState};
+use crate::base::{Dims, Error, Result, Status};
 use crate::core::queue::ContextLine;
 
 /// A context, or what stands for it.
@@ -15,21 +14,6 @@ pub struct Post {
     /// The stand-in of the last time, without tensors.
     spare: Option<Box<Context>>,
     line: Arc<ContextLine>,
-}
-
-/// What an inference on a queue runs with: bindings and shapes of the moment when it was put there.
-pub struct Captured {
-    bindings: Vec<Option<Arc<Tensor>>>,
-    shapes: Vec<Option<Dims>>,
-    inputs: usize,
-}
-
-impl Captured {
-    pub fn tensors(&self) -> impl Iterator<Item = (Side, &Arc<Tensor>)> {
-        let side = |position| if position < self.inputs { Side::Input } else { Side::Output };
-        let bound = self.bindings.iter().enumerate();
-        bound.filter_map(move |(position, tensor)| Some((side(position), tensor.as_ref()?)))
-    }
 }
 
 impl Post {
@@ -66,9 +50,11 @@ impl Post {
     }
 
     /// Leaves a stand-in, and gives the context to be run elsewhere with what was captured.
-    pub fn send_away(&mut self, captured: Captured) -> Box<Context> {
+    pub fn send_away(&mut self, captured: &Captured) -> Box<Context> {
         let mut other = self.spare.take().unwrap_or_else(|| Box::new(self.context.stand_in()));
         self.context.hand_over_to(&mut other);
+        // the stand-in gets what is bound here now
+        other.captured.clone_from(&self.context.captured);
         self.context.install(captured, &mut other);
         self.is_away = true;
         std::mem::replace(&mut self.context, other)
@@ -93,37 +79,13 @@ fn queued() -> Error {
 }
 
 impl Context {
-    /// What a run would use now, with `instead` in the place of some bindings.
-    pub fn capture(&self, instead: &[(Slot, Arc<Tensor>)]) -> Result<Captured> {
-        let mut bindings: Vec<_> = self.slots.iter().map(|slot| slot.binding.clone()).collect();
-        let mut shapes = self.resized.clone();
-        for (number, (slot, tensor)) in instead.iter().enumerate() {
-            let position = self.position(*slot)?;
-            if instead[..number].iter().any(|(other, _)| other == slot) {
-                let text = format!("{} is named twice", self.label(position));
-                return Err(Error::new(Status::InvalidArgument, text));
-            }
-            if slot.side == Side::Input && self.gives_new_shape(*slot, tensor.desc()) {
-                shapes[slot.index] = Some(tensor.desc().dims);
-            } else {
-                self.check_fits(*slot, tensor)?;
-            }
-            bindings[position] = Some(tensor.clone());
-        }
-        if let Some(position) = bindings[..self.inputs].iter().position(Option::is_none) {
-            let text = format!("{} has no tensor: bind one, or name one for this operation", self.label(position));
-            return Err(Error::new(Status::Unbound, text));
-        }
-        Ok(Captured { bindings, shapes, inputs: self.inputs })
-    }
-
     /// Takes captured bindings and shapes for a run; the ones from before stay with the stand-in.
-    fn install(&mut self, captured: Captured, stand_in: &mut Context) {
+    fn install(&mut self, captured: &Captured, stand_in: &mut Context) {
         self.ask_for(&captured.shapes);
-        for (position, tensor) in captured.bindings.into_iter().enumerate() {
-            let before = match is_same(&self.slots[position].binding, &tensor) {
-                true => tensor,
-                false => self.replace(position, tensor).into_tensor(),
+        for (position, tensor) in captured.bindings.iter().enumerate() {
+            let before = match is_same(&self.slots[position].binding, tensor) {
+                true => tensor.clone(),
+                false => self.replace(position, tensor.clone()).into_tensor(),
             };
             stand_in.slots[position].binding = before;
         }
@@ -158,6 +120,7 @@ impl Context {
             uses: Vec::new(),
             can_vanish: false,
             copies: false,
+            captured: None,
             viewable: false,
             remembered: false,
             has_run: false,
@@ -207,6 +170,11 @@ impl Context {
                 slot.last.lent |= slot.binding.is_some();
                 displaced.push(self.replace(position, wanted));
             }
+        }
+        // what was captured of the stand-in is of the same tensors
+        match stand_in.captured.take() {
+            Some(captured) if self.captured.is_none() => self.captured = Some(captured),
+            other => drop(other),
         }
         // and what is in the engine still can be viewed there
         self.viewable = viewable;

@@ -17,6 +17,7 @@ impl Context {
                 self.detach(position);
             }
         }
+        self.captured = None;
         let left = self.slots[first].binding.take();
         let right = self.slots[second].binding.take();
         // a slot may be swapped with itself: then there was one tensor only

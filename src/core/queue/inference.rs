@@ -3,7 +3,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use super::work::Use;
 use crate::base::{Error, Side, Slot, Status};
 use crate::core::context::{Captured, Context, Deadline, Limits, Post};
 use crate::core::event::{Event, Outcome, SlotDescs};
@@ -28,41 +27,24 @@ pub enum GateClosed {
 /// One run of a context with the bindings and shapes that it had when this was made.
 pub struct Inference {
     pub gate: Gate,
-    pub captured: Captured,
+    pub captured: Arc<Captured>,
     pub deadline: Option<Deadline>,
 }
 
 impl Inference {
-    /// The tensors that it uses, each once.
-    pub fn uses(&self) -> Vec<Use> {
-        let mut uses: Vec<Use> = Vec::new();
-        for (side, tensor) in self.captured.tensors() {
-            let known = uses.iter_mut().find(|used| Arc::ptr_eq(&used.tensor, tensor));
-            match (known, side) {
-                // one that is passed through is read all the same
-                (Some(known), Side::Output) => {
-                    *known = Use { is_read: known.is_read, ..Use::write(tensor.clone(), true) };
-                }
-                (Some(_), Side::Input) => {}
-                (None, Side::Output) => uses.push(Use::write(tensor.clone(), true)),
-                (None, Side::Input) => uses.push(Use::read(tensor.clone())),
-            }
-        }
-        uses
-    }
-
-    /// Runs. The context is taken out for that, and brings back what the host changed meanwhile.
-    pub fn run(self, event: &Event) -> Outcome {
-        let Inference { gate, captured, deadline } = self;
-        let (mut captured, mut taken) = (Some(captured), None);
-        let mut take = |post: &mut Post| taken = captured.take().map(|captured| post.send_away(captured));
+    /// Runs some times, and tells of the last one. The context is taken out for that, and brings back what the host changed
+    /// meanwhile.
+    pub fn run(&self, event: &Event, times: usize) -> Outcome {
+        let gate = self.gate;
+        let mut taken = None;
+        let mut take = |post: &mut Post| taken = Some(post.send_away(&self.captured));
         if let Err(closed) = (gate.enter)(gate.handle, &mut take) {
             return closed.outcome();
         }
         let Some(mut context) = taken else { return GateClosed::Gone.outcome() };
-        let limits = Limits { deadline, cancelled: Some(event.cancelled()), is_patient: true };
+        let limits = Limits { deadline: self.deadline, cancelled: Some(event.cancelled()), is_patient: true };
         let run = || {
-            let result = context.infer_within(&limits);
+            let result = (1..times).fold(context.infer_within(&limits), |_, _| context.infer_within(&limits));
             result.map(|()| event.wants_slots().then(|| Box::new(slots_of(&mut context))))
         };
         match catch_unwind(AssertUnwindSafe(run)) {

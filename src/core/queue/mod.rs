@@ -1,12 +1,14 @@
 //! Queues: ordered timelines of writes, inferences and reads.
 //!
 //! `timeline` knows what waits for what and has the only lock, with `state` behind it and `lines` for each tensor and context;
-//! `submit` gives tasks to executors of the host when the lock is free; `work` is what an operation does; `worker` is who
+//! `submit` gives tasks to executors of the host when the lock is free; `repeats` counts the same inference again; `stake` is an operation's part in the line of a tensor; `work` is what an operation does; `worker` is who
 //! does it: a thread of the queue's own, or tasks that an executor of the host runs; `inference` runs a context that stays
 //! open to other calls meanwhile.
 
 mod inference;
 mod lines;
+mod repeats;
+mod stake;
 mod state;
 mod submit;
 mod timeline;
@@ -25,6 +27,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::context::Captured;
 use super::count::Counted;
 use super::event::Event;
 use super::tensor::Tensor;
@@ -33,7 +36,8 @@ use crate::memory::HostRange;
 
 pub use inference::{Gate, GateClosed, Inference};
 pub use lines::{ContextLine, OpId, Place, TensorLine};
-pub use work::hold_patiently;
+pub use stake::Stake;
+pub use work::{Use, hold_patiently};
 pub use worker::run_task;
 
 use timeline::{New, Timeline};
@@ -79,9 +83,21 @@ impl Queue {
     }
 
     /// Runs a context with what was captured of it.
-    pub fn infer(&self, inference: Inference, place: Place, wants_slots: bool) -> Result<Arc<Event>> {
-        let uses = inference.uses();
-        self.add(New { uses, context: Some(place), wants_slots, ..New::of(Work::Infer(Box::new(inference))) })
+    pub fn infer(&self, inference: Inference, place: Place, wants_event: bool) -> Result<Arc<Event>> {
+        let can_repeat = !wants_event && inference.deadline.is_none() && self.executor.is_none();
+        self.add(New {
+            context: Some(place),
+            wants_slots: wants_event,
+            stakes: Some(inference.captured.stakes().clone()),
+            repeatable: inference.captured.number().filter(|_| can_repeat),
+            ..New::of(Work::Infer(inference))
+        })
+    }
+
+    /// Runs a context without limits and without an event, if that is just what the last operation here does.
+    #[inline]
+    pub fn infer_again(&self, captured: &Captured) -> bool {
+        captured.number().is_some_and(|number| Timeline::global().repeat(self.id, self.capacity, number))
     }
 
     /// Writes bytes into a tensor, `offset` bytes from its start. They are copied before this returns.

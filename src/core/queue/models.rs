@@ -19,7 +19,7 @@ use crate::core::stop::{Cause, Stop};
 use crate::sync::{Condvar, UnsafeCell};
 
 /// Tries all orders, or those with few preemptions, which find what there is to find; says how many.
-fn check(name: &str, preemptions: Option<usize>, body: impl Fn() + Sync + Send + 'static) {
+pub fn check(name: &str, preemptions: Option<usize>, body: impl Fn() + Sync + Send + 'static) {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();
     let mut model = loom::model::Builder::new();

@@ -4,55 +4,51 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::Queue;
-use super::lines::{OpId, Place, TensorLine, Written};
+use super::lines::{OpId, Place};
+use super::repeats::Repeats;
+use super::stake::Stake;
 use super::submit::{Task, hold};
 use super::timeline::{Job, New};
 use super::work::{Use, Work};
 use super::worker::Inside;
 use crate::base::{Error, Result, Status, fail};
 use crate::core::event::{Audience, Event, Outcome};
-use crate::core::usage::Access;
 use crate::core::watchdog;
 use crate::sync::Condvar;
 
 #[derive(Default)]
 pub struct State {
     next_id: u64,
-    operations: BTreeMap<OpId, Operation>,
-    lanes: BTreeMap<u64, Lane>,
+    pub(super) operations: BTreeMap<OpId, Operation>,
+    pub(super) lanes: BTreeMap<u64, Lane>,
 }
 
-struct Operation {
-    queue: u64,
-    event: Arc<Event>,
+pub(super) struct Operation {
+    pub(super) queue: u64,
+    pub(super) event: Arc<Event>,
     /// `None` once it has begun.
     work: Option<Work>,
     /// Until it begins.
     uses: Vec<Use>,
-    stakes: Vec<Stake>,
+    stakes: Arc<[Stake]>,
     context: Option<Place>,
+    pub(super) repeats: Repeats,
     /// How many operations of other queues it still waits for.
     blockers: usize,
-    dependents: Vec<OpId>,
+    pub(super) dependents: Vec<OpId>,
     /// It is not to begin, but cannot be settled yet.
-    doom: Option<Error>,
-}
-
-/// What an operation does to a tensor, without the tensor: that is let go before the operation is over.
-struct Stake {
-    line: Arc<TensorLine>,
-    access: Access,
-    is_read: bool,
-    is_whole: bool,
+    pub(super) doom: Option<Error>,
 }
 
 /// A queue as the timeline sees it.
-struct Lane {
+pub(super) struct Lane {
     queue: Arc<Queue>,
     /// In order; the first may have begun.
-    line: VecDeque<OpId>,
+    pub(super) line: VecDeque<OpId>,
     is_running: bool,
     is_closed: bool,
+    /// Operations that are in `line` only as repeats of others.
+    pub(super) repeats: usize,
     /// For the queue's own thread, and whether it waits there: to wake nobody costs as much as to wake somebody.
     awake: Arc<Condvar>,
     is_asleep: bool,
@@ -93,6 +89,7 @@ impl State {
             line: VecDeque::new(),
             is_running: false,
             is_closed: false,
+            repeats: 0,
             awake: awake.clone(),
             is_asleep: false,
             task: None,
@@ -106,13 +103,13 @@ impl State {
         let Some(lane) = self.lanes.get(&queue).filter(|lane| !lane.is_closed) else {
             return fail!(InvalidHandle, "the queue was destroyed");
         };
-        if lane.line.len() < capacity {
+        if lane.len() < capacity {
             return Ok(());
         }
         fail!(
             QueueFull,
             "the queue has {} operations that are not over, which is all it has room for: wait for one of them",
-            lane.line.len()
+            lane.len()
         )
     }
 
@@ -120,16 +117,10 @@ impl State {
     pub fn add(&mut self, queue: u64, new: New, after: &mut After) -> Arc<Event> {
         let id = self.new_id();
         let event = Event::new(queue, id, new.wants_slots);
-        let stake = |used: &Use| Stake {
-            line: used.tensor.line().clone(),
-            access: used.access,
-            is_read: used.is_read,
-            is_whole: used.is_whole,
-        };
-        let stakes: Vec<_> = new.uses.iter().map(stake).collect();
+        let stakes = new.stakes.unwrap_or_else(|| new.uses.iter().map(Stake::of).collect());
         let mut before = new.after;
-        for stake in &stakes {
-            stake.line.join(id, queue, stake.access, &mut before);
+        for stake in &*stakes {
+            stake.join(id, queue, &mut before);
         }
         if let Some(context) = &new.context {
             context.line().join(id, queue, &mut before);
@@ -141,6 +132,7 @@ impl State {
             uses: new.uses,
             stakes,
             context: new.context,
+            repeats: Repeats::of(new.repeatable),
             blockers: self.depend(id, queue, before),
             dependents: Vec::new(),
             doom: None,
@@ -197,6 +189,7 @@ impl State {
             refused,
             event: operation.event.clone(),
             uses: std::mem::take(&mut operation.uses),
+            is_repeatable: operation.repeats.may_come(),
         })
     }
 
@@ -260,7 +253,11 @@ impl State {
                 lane.line.remove(place);
             }
             lane.is_running &= operation.work.is_some();
+            lane.repeats -= operation.repeats.count();
         }
+        // the last of its repeats was not to be
+        let doom = operation.doom.take().filter(|_| operation.work.is_none());
+        let outcome = doom.map_or(outcome, Outcome::failed);
         operation.leave_lines(id, &outcome);
         let audience = operation.event.settle(outcome);
         after.settled.push((operation.event.clone(), audience));
@@ -284,6 +281,7 @@ impl State {
         }
         for id in self.ids(queue) {
             if self.has_begun(id) {
+                self.end_repeats(id, destroyed("queue"));
                 // one that cannot be stopped just goes on
                 let _ = self.ask_to_stop(id);
             } else {
@@ -323,6 +321,16 @@ impl State {
             self.end_waiting(id, destroyed(what), after);
         }
         self.go_on(after);
+    }
+
+    /// The same for the repeats of an inference that has begun.
+    pub fn destroy_repeats(&mut self, is_chosen: impl Fn(&Place) -> bool) {
+        let is_it =
+            |operation: &Operation| operation.work.is_none() && operation.context.as_ref().is_some_and(&is_chosen);
+        let begun: Vec<_> = self.operations.iter().filter(|(_, it)| is_it(it)).map(|(id, _)| *id).collect();
+        for id in begun {
+            self.end_repeats(id, destroyed("context"));
+        }
     }
 
     fn ask_to_stop(&self, id: OpId) -> Result<()> {
@@ -374,8 +382,16 @@ impl State {
         self.lanes.get(&queue).map(|lane| lane.line.iter().copied().collect()).unwrap_or_default()
     }
 
-    pub fn events(&self, ids: Vec<OpId>) -> Vec<Arc<Event>> {
-        ids.iter().filter_map(|id| self.operations.get(id)).map(|operation| operation.event.clone()).collect()
+    /// The events of operations; from here on, somebody waits for these and not for what is repeated later.
+    pub fn events(&mut self, ids: Vec<OpId>) -> Vec<Arc<Event>> {
+        let mut events = Vec::with_capacity(ids.len());
+        for id in ids {
+            if let Some(operation) = self.operations.get_mut(&id) {
+                operation.repeats.of = None;
+                events.push(operation.event.clone());
+            }
+        }
+        events
     }
 
     /// Forgets a queue that is closed and has nothing left.
@@ -392,43 +408,19 @@ impl State {
     }
 }
 
+impl Lane {
+    /// Operations that are not over.
+    pub(super) fn len(&self) -> usize {
+        self.line.len() + self.repeats
+    }
+}
+
 /// The error of an operation whose executor takes no task.
 fn not_taken(is_own: bool) -> Error {
     if is_own {
         Error::new(Status::Busy, "the host's executor takes no task")
     } else {
         Error::new(Status::Cancelled, "the host's executor takes no task, so nobody does the work")
-    }
-}
-
-impl Stake {
-    /// Why an operation must not begin: it reads what was not written as it should.
-    fn refusal(&self, id: OpId) -> Option<Error> {
-        if !self.is_read {
-            return None;
-        }
-        let why = self.line.refusal(id)?;
-        Some(Error::new(
-            Status::Dependency,
-            format!(
-                "a tensor that this reads was to be written by an operation that failed ({why}): write all of it, by an \
-                 operation, by a run, or in place with zb_tensor_sync afterwards"
-            ),
-        ))
-    }
-
-    fn leave(&self, id: OpId, has_begun: bool, outcome: &Outcome) {
-        if self.access == Access::Read {
-            return self.line.leave_read(id);
-        }
-        let written = match &outcome.error {
-            // an operation that the executor never took takes nothing away
-            Some(error) if error.status == Status::Busy && !has_begun => Written::Some,
-            Some(error) => Written::Failed(Arc::from(error.to_string())),
-            None if self.is_whole => Written::Whole,
-            None => Written::Some,
-        };
-        self.line.leave_write(id, written);
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::Queue;
 use super::lines::{ContextLine, OpId, Place};
+use super::stake::Stake;
 use super::state::{After, State};
 use super::submit;
 use super::work::{Use, Work};
@@ -26,11 +27,23 @@ pub struct New {
     /// Operations of any queue that it has to wait for besides.
     pub after: Vec<OpId>,
     pub wants_slots: bool,
+    /// What it does to tensors, where that is known already; else it follows from `uses`.
+    pub stakes: Option<Arc<[Stake]>>,
+    /// What it runs with, if nobody hears of its end and it may be repeated.
+    pub repeatable: Option<u64>,
 }
 
 impl New {
     pub fn of(work: Work) -> New {
-        New { work, uses: Vec::new(), context: None, after: Vec::new(), wants_slots: false }
+        New {
+            work,
+            uses: Vec::new(),
+            context: None,
+            after: Vec::new(),
+            wants_slots: false,
+            stakes: None,
+            repeatable: None,
+        }
     }
 }
 
@@ -43,6 +56,7 @@ pub struct Job {
     pub refused: Option<Error>,
     pub event: Arc<Event>,
     pub uses: Vec<Use>,
+    pub is_repeatable: bool,
 }
 
 pub struct Timeline {
@@ -89,6 +103,16 @@ impl Timeline {
             }
         }
         Ok(event)
+    }
+
+    /// Puts the last operation of a queue there once more, if it runs with just that and nobody would hear of its end.
+    pub fn repeat(&self, queue: u64, capacity: usize, captured: u64) -> bool {
+        self.lock().repeat(queue, capacity, captured)
+    }
+
+    /// Takes up to `most` repeats of an operation that has begun, when those taken before are done. 0: there will be none.
+    pub fn take_repeats(&self, id: OpId, most: usize) -> usize {
+        self.lock().take_repeats(id, most)
     }
 
     /// The next operation of a queue with a thread of its own; `None` when there will be none.
@@ -155,14 +179,15 @@ impl Timeline {
 
     /// The events of the operations on a tensor that are not over.
     pub fn events_of_tensor(&self, tensor: &Tensor) -> Vec<Arc<Event>> {
-        let state = self.lock();
+        let mut state = self.lock();
         state.events(tensor.line().ids())
     }
 
     /// The events of the operations of a queue that are not over.
     pub fn events_of_queue(&self, queue: u64) -> Vec<Arc<Event>> {
-        let state = self.lock();
-        state.events(state.ids(queue))
+        let mut state = self.lock();
+        let ids = state.ids(queue);
+        state.events(ids)
     }
 
     /// Settles the reads of a tensor that have not begun: nobody is to hear of it any more.
@@ -187,7 +212,10 @@ impl Timeline {
         }
         let is_it = |used: &Place| Arc::ptr_eq(used.line(), line);
         let mut after = After::default();
-        self.lock().destroy("context", |_, _, context| context.is_some_and(is_it), &mut after);
+        let mut state = self.lock();
+        state.destroy("context", |_, _, context| context.is_some_and(is_it), &mut after);
+        state.destroy_repeats(is_it);
+        drop(state);
         self.finish(after);
     }
 

@@ -11,7 +11,7 @@ use crate::memory::{self, Buffer, HostRange};
 use crate::sync::Backoff;
 
 pub enum Work {
-    Infer(Box<Inference>),
+    Infer(Inference),
     Write { bytes: Option<Buffer>, range: HostRange },
     Read { range: HostRange, destination: HostRange },
     Nothing,
@@ -69,11 +69,11 @@ pub fn copy_of(source: &HostRange) -> Result<Option<Buffer>> {
 
 impl Work {
     /// Does it. The uses are the ones that it was added with.
-    pub fn run(self, event: &Event, uses: &[Use]) -> Outcome {
+    pub fn run(&self, event: &Event, uses: &[Use]) -> Outcome {
         match self {
-            Work::Infer(inference) => inference.run(event),
-            Work::Write { bytes: Some(bytes), range } => copy(&range, &bytes.range(), uses, event),
-            Work::Read { range, destination } => copy(&destination, &range, uses, event),
+            Work::Infer(inference) => inference.run(event, 1),
+            Work::Write { bytes: Some(bytes), range } => copy(range, &bytes.range(), uses, event),
+            Work::Read { range, destination } => copy(destination, range, uses, event),
             Work::Write { bytes: None, .. } | Work::Nothing => Outcome::default(),
         }
     }

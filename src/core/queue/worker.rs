@@ -4,11 +4,19 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use super::inference::Inference;
+use super::lines::OpId;
 use super::timeline::{Job, Timeline};
+use super::work::Work;
 use crate::base::{Error, Result, Status, fail};
-use crate::core::event::Outcome;
+use crate::core::event::{Event, Outcome};
 use crate::sync::Condvar;
+
+/// Repeats are done several at once as long as that takes no longer.
+const SHORT_TIME: Duration = Duration::from_micros(50);
+const MOST_AT_ONCE: usize = 1024;
 
 crate::sync::thread_local! {
     /// The queues whose operations or callbacks this thread is inside, the innermost last.
@@ -67,20 +75,35 @@ pub fn run_task(task: usize) {
 /// Does an operation that has begun, and settles it.
 pub(super) fn work(timeline: &Timeline, job: Job) {
     let _inside = Inside::queue(job.queue);
-    let Job { id, work, refused, event, uses, .. } = job;
-    let run = || match refused {
-        Some(error) => {
-            drop(work);
-            Outcome::failed(error)
-        }
-        None => work.run(&event, &uses),
+    let Job { id, work, refused, event, uses, is_repeatable, .. } = job;
+    let run = || match (refused, &work) {
+        (Some(error), _) => Outcome::failed(error),
+        (None, Work::Infer(inference)) if is_repeatable => repeat(timeline, id, inference, &event),
+        (None, work) => work.run(&event, &uses),
     };
     let outcome = catch_unwind(AssertUnwindSafe(run));
     let outcome = outcome.unwrap_or_else(|payload| Outcome::failed(panicked(payload.as_ref())));
     // what the operation held is let go before anybody hears of its end
+    drop(work);
     drop(uses);
     drop(event);
     timeline.settle(id, outcome);
+}
+
+/// Runs an inference as often as it was put into the queue before something else was.
+fn repeat(timeline: &Timeline, id: OpId, inference: &Inference, event: &Event) -> Outcome {
+    let mut outcome = inference.run(event, 1);
+    let mut most = 1;
+    loop {
+        let times = timeline.take_repeats(id, most);
+        if times == 0 {
+            return outcome;
+        }
+        let start = Instant::now();
+        outcome = inference.run(event, times);
+        // the host's changes and questions reach the context in between
+        most = if start.elapsed() < SHORT_TIME { (2 * times).min(MOST_AT_ONCE) } else { 1.max(times / 2) };
+    }
 }
 
 fn panicked(payload: &(dyn Any + Send)) -> Error {
