@@ -386,7 +386,7 @@ static void callback_types(void)
     zb_status result = 0;
     int32_t refusal = 5;
     int tasks = 0;
-    complete_function(&result, NULL, ZB_ERROR_CANCELLED);
+    complete_function(&result, (zb_event *)(void *)&tasks, ZB_ERROR_CANCELLED); /* a handle is a number, any will do */
     CHECK(result == 17);
     CHECK(submit_function(&refusal, task_function, &tasks) == 5 && tasks == 1);
     CHECK(release_function != NULL);

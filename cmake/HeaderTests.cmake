@@ -27,10 +27,10 @@ function(zerobind_add_header_test language standard)
             -I "${PROJECT_SOURCE_DIR}/include" -c "${source}" -o /dev/null)
 endfunction()
 
-# zerobind_add_misuse_test(NAME DIAGNOSTIC): misuse/NAME.c must fail to compile, with DIAGNOSTIC in the text.
+# zerobind_add_misuse_test(NAME DIAGNOSTIC [OPTION...]): misuse/NAME.c must fail to compile, with DIAGNOSTIC in the text.
 function(zerobind_add_misuse_test name diagnostic)
   add_test(NAME misuse.${name}
-    COMMAND "${CMAKE_C_COMPILER}" -std=c99 ${ZEROBIND_HEADER_WARNINGS} -I "${PROJECT_SOURCE_DIR}/include"
+    COMMAND "${CMAKE_C_COMPILER}" -std=c99 ${ZEROBIND_HEADER_WARNINGS} ${ARGN} -I "${PROJECT_SOURCE_DIR}/include"
             -c "${CMAKE_CURRENT_SOURCE_DIR}/misuse/${name}.c" -o /dev/null)
   set_tests_properties(misuse.${name} PROPERTIES PASS_REGULAR_EXPRESSION "${diagnostic}")
 endfunction()
@@ -40,6 +40,21 @@ function(zerobind_add_proper_use_test name)
   add_test(NAME misuse.${name}
     COMMAND "${CMAKE_C_COMPILER}" -std=c99 ${ZEROBIND_HEADER_WARNINGS} -I "${PROJECT_SOURCE_DIR}/include"
             -c "${CMAKE_CURRENT_SOURCE_DIR}/misuse/${name}.c" -o /dev/null)
+endfunction()
+
+# The header as a module of clang's, which is how Swift gets it. Only clang has modules of this kind.
+function(zerobind_add_module_test)
+  find_program(ZEROBIND_CLANG clang)
+  if(NOT ZEROBIND_CLANG)
+    if(DEFINED ENV{CI})
+      message(FATAL_ERROR "clang is missing, which the set-up installs: header.modules cannot run")
+    endif()
+    message(WARNING "header.modules: skipped, clang is not installed")
+    return()
+  endif()
+  add_test(NAME header.modules
+    COMMAND sh "${CMAKE_CURRENT_SOURCE_DIR}/check_modules.sh" "${ZEROBIND_CLANG}" "${PROJECT_SOURCE_DIR}/include"
+            "${CMAKE_CURRENT_SOURCE_DIR}/modules")
 endfunction()
 
 # The asserts and constants of test_abi.c, as C++11 reads the header.

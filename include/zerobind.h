@@ -87,14 +87,18 @@ struct DLManagedTensorVersioned;
 #define ZB_MUST_USE
 #endif
 
-/* Parameters that may not be NULL (clang warns; at run time it is ZB_ERROR_NULL_ARGUMENT). */
-#if defined(__clang__)
+/* Pointers that may not be NULL (clang warns; at run time it is ZB_ERROR_NULL_ARGUMENT), and those that may. */
+#if defined(__has_feature)
+#if __has_feature(nullability)
 #define ZB_NONNULL _Nonnull
+#define ZB_NULLABLE _Nullable
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wnullability-extension"
-#pragma clang diagnostic ignored "-Wnullability-completeness"
-#else
+#endif
+#endif
+#ifndef ZB_NONNULL
 #define ZB_NONNULL
+#define ZB_NULLABLE
 #endif
 
 
@@ -358,7 +362,7 @@ typedef int32_t zb_status;
 //
 // Called on any thread, maybe while an engine holds a lock of its own. Inside, only functions that return no zb_status may
 // be called; all others return ZB_ERROR_BUSY. No exception may leave it.
-typedef void (*zb_log_fn)(void *user_data, int32_t level, const char *text);
+typedef void (*zb_log_fn)(void *ZB_NULLABLE user_data, int32_t level, const char *ZB_NONNULL text);
 
 // Element type and shape of dense, row-major memory. Frozen.
 typedef struct zb_tensor_desc {
@@ -376,16 +380,16 @@ typedef struct zb_runtime_info {
   uint32_t struct_size;
   // 1 if it is loaded, else 0.
   int32_t available;
-  const char *version;
-  const char *path;
+  const char *ZB_NULLABLE version;
+  const char *ZB_NULLABLE path;
   // Why it is not loaded: the whole story of the last attempt.
-  const char *reason;
+  const char *ZB_NULLABLE reason;
 } zb_runtime_info;
 
 // An option by name; both strings are copied. Frozen.
 typedef struct zb_option {
-  const char *key;
-  const char *value;
+  const char *ZB_NONNULL key;
+  const char *ZB_NONNULL value;
 } zb_option;
 
 // How to open a model. Start from ZB_MODEL_OPTIONS_INIT or zb_model_options_init.
@@ -400,7 +404,7 @@ typedef struct zb_model_options {
   // The largest input or output, in bytes; larger ones are refused before an engine allocates. 0: 4 GiB.
   uint64_t max_tensor_bytes;
   // `option_count` options; no keys are defined for models in this version.
-  const struct zb_option *options;
+  const struct zb_option *ZB_NULLABLE options;
   size_t option_count;
 } zb_model_options;
 
@@ -408,7 +412,7 @@ typedef struct zb_model_options {
 //
 // `data` and `size` are those given when the memory was handed over. Called on whichever thread ends the last use, with no
 // lock held: any function of zerobind may be called inside, any destroy included. No exception may leave it.
-typedef void (*zb_release_fn)(void *user_data, void *data, size_t size);
+typedef void (*zb_release_fn)(void *ZB_NULLABLE user_data, void *ZB_NULLABLE data, size_t size);
 
 // An input or an output of a model: ZB_INPUT(i) or ZB_OUTPUT(i), counted from 0.
 typedef uint32_t zb_slot;
@@ -424,13 +428,13 @@ typedef struct zb_slot_info {
   // In bytes; 0 while a dimension is open.
   uint64_t size;
   // UTF-8; lives as long as the handle that was asked.
-  const char *name;
+  const char *ZB_NULLABLE name;
   // `desc.rank` strings, "" where a dimension has no name; NULL if none has. Lives as long as the handle.
-  const char *const *dim_names;
+  const char *ZB_NONNULL const *ZB_NULLABLE dim_names;
   // `quantization_count` numbers, or NULL. Lives as long as the handle.
-  const float *scales;
+  const float *ZB_NULLABLE scales;
   // `quantization_count` numbers, or NULL. Lives as long as the handle.
-  const int32_t *zero_points;
+  const int32_t *ZB_NULLABLE zero_points;
   uint32_t quantization_count;
   // One of ZB_QUANTIZATION_: real value = scale * (stored value - zero point).
   int32_t quantization;
@@ -453,7 +457,7 @@ typedef struct zb_context_options {
   // configuration entry of ONNX Runtime, passed on as it is: a value that the engine does not expect can crash it), "optimization" ("none", "basic", "extended", "all": ONNX Runtime's graph
   // optimization; on TFLite "none" leaves the plain kernels). Keys of the other engine are passed over, so that one list
   // serves models of both; a key that no engine has is ZB_ERROR_NOT_FOUND.
-  const struct zb_option *options;
+  const struct zb_option *ZB_NULLABLE options;
   size_t option_count;
 } zb_context_options;
 
@@ -485,12 +489,12 @@ typedef struct zb_binding_report {
   // By zerobind, in that run, for this slot.
   uint64_t bytes_copied;
   // The host's memory in that run, bound or lent. A number to compare: memory that was lent may be gone.
-  const void *host_address;
+  const void *ZB_NULLABLE host_address;
   // What the engine itself gave as the address of its tensor.
-  const void *engine_address;
+  const void *ZB_NULLABLE engine_address;
   // Why bytes were copied, or NULL. Lives as long as the process.
-  const char *reason;
-  const void *reserved;
+  const char *ZB_NULLABLE reason;
+  const void *ZB_NULLABLE reserved;
 } zb_binding_report;
 
 // Counters of a context since it was created.
@@ -529,7 +533,7 @@ typedef struct zb_loan {
   // ZB_LOAN_INPUT or ZB_LOAN_OUTPUT, to be told when the slot is on the other side; 0 to leave it open.
   uint32_t flags;
   // The memory; an input is only read. NULL is allowed with size 0.
-  void *data;
+  void *ZB_NULLABLE data;
   // Bytes of tensor: of an input exactly what its shape needs, of an output at least that.
   size_t size;
   // Readable bytes at `data` in all, at least `size`; 0 means `size`. Matters for inputs that end close to the end of a
@@ -537,18 +541,18 @@ typedef struct zb_loan {
   size_t capacity;
   // Type and shape of the memory; NULL takes those of the slot at the moment. An output may have -1 for what only the run
   // tells, see zb_tensor_wrap.
-  const struct zb_tensor_desc *desc;
+  const struct zb_tensor_desc *ZB_NULLABLE desc;
 } zb_loan;
 
 // Runs one task of a queue. Given to an executor; a second call with the same task, or a late one, does nothing.
-typedef void (*zb_task_fn)(void *task);
+typedef void (*zb_task_fn)(void *ZB_NONNULL task);
 
 // Has `run(task)` called once, now or later, on any thread; an executor of the host's.
 //
 // Called with no lock held, on threads that put operations into queues or run tasks. Returns 0, or another number if it takes
 // no task: then the operation is refused with ZB_ERROR_BUSY, or, where it had been accepted, all that waits in the queue is
 // settled with ZB_ERROR_CANCELLED. No exception may leave it.
-typedef int32_t (*zb_submit_fn)(void *user_data, zb_task_fn run, void *task);
+typedef int32_t (*zb_submit_fn)(void *ZB_NULLABLE user_data, zb_task_fn ZB_NONNULL run, void *ZB_NONNULL task);
 
 // How to make a queue. NULL or ZB_QUEUE_OPTIONS_INIT for the defaults.
 typedef struct zb_queue_options {
@@ -557,8 +561,8 @@ typedef struct zb_queue_options {
   // Most operations that are not settled; 0: 64.
   uint32_t capacity;
   // The host's executor; NULL: the queue makes a thread of its own.
-  zb_submit_fn submit;
-  void *user_data;
+  zb_submit_fn ZB_NULLABLE submit;
+  void *ZB_NULLABLE user_data;
 } zb_queue_options;
 
 // A tensor for a slot of one queued inference. Frozen.
@@ -567,7 +571,7 @@ typedef struct zb_slot_tensor {
   zb_slot slot;
   // 0.
   uint32_t flags;
-  struct zb_tensor *tensor;
+  struct zb_tensor *ZB_NONNULL tensor;
 } zb_slot_tensor;
 
 // Told once that an event is settled: `result` is how its operation ended, ZB_OK or an error.
@@ -576,7 +580,7 @@ typedef struct zb_slot_tensor {
 // Any function may be called inside, any destroy included; waiting for something of the same queue that is not settled is
 // ZB_ERROR_BUSY. `event` is the handle that the callback was set with, which may have been destroyed since. No exception may
 // leave it.
-typedef void (*zb_complete_fn)(void *user_data, struct zb_event *event, zb_status result);
+typedef void (*zb_complete_fn)(void *ZB_NULLABLE user_data, struct zb_event *ZB_NONNULL event, zb_status result);
 
 #ifdef __cplusplus
 extern "C" {
@@ -591,19 +595,19 @@ uint32_t zb_version(void);
 // The version as text, "1.2.3". Lives as long as the process.
 //
 // Any thread; may be called inside a log callback.
-const char *zb_version_string(void);
+const char *ZB_NONNULL zb_version_string(void);
 
 // The name of a status as in this header, "ZB_ERROR_BUSY"; "ZB_ERROR_?" for a number that this version does not have.
 // Lives as long as the process.
 //
 // Any thread; may be called inside a log callback.
-const char *zb_status_name(zb_status status);
+const char *ZB_NONNULL zb_status_name(zb_status status);
 
 // The short name of an element type, "f32"; "?" for a number that this version does not have. Lives as long as the
 // process.
 //
 // Any thread; may be called inside a log callback.
-const char *zb_dtype_name(int32_t dtype);
+const char *ZB_NONNULL zb_dtype_name(int32_t dtype);
 
 // Bits of one element of a type; 0 for ZB_DTYPE_STRING and for numbers that this version does not have.
 //
@@ -626,9 +630,7 @@ uint64_t zb_live_objects(int32_t kind);
 //
 // Requires:
 // `capacity` bytes at `buffer` are writable.
-zb_status zb_last_error(char *buffer,
-                        size_t capacity,
-                        size_t *needed);
+zb_status zb_last_error(char *ZB_NULLABLE buffer, size_t capacity, size_t *ZB_NULLABLE needed);
 
 // Sets the function that gets the log of zerobind and of the engines, or with NULL none; lines of `min_level` (ZB_LOG_) and
 // graver ones. One for the process.
@@ -641,8 +643,8 @@ zb_status zb_last_error(char *buffer,
 // Requires:
 // `callback` and `user_data` stay usable from any thread until the callback is replaced.
 ZB_MUST_USE
-zb_status zb_set_log_callback(zb_log_fn callback,
-                              void *user_data,
+zb_status zb_set_log_callback(zb_log_fn ZB_NULLABLE callback,
+                              void *ZB_NULLABLE user_data,
                               int32_t min_level);
 
 // Gives the bytes that a dense tensor of this type and shape takes; types under 8 bits are packed and rounded up.
@@ -652,9 +654,7 @@ zb_status zb_set_log_callback(zb_log_fn callback,
 //
 // Requires:
 // `desc` is NULL or readable, `size` NULL or writable.
-ZB_MUST_USE
-zb_status zb_tensor_desc_size(const struct zb_tensor_desc *ZB_NONNULL desc,
-                              size_t *ZB_NONNULL size);
+ZB_MUST_USE zb_status zb_tensor_desc_size(const struct zb_tensor_desc *ZB_NONNULL desc, size_t *ZB_NONNULL size);
 
 // Loads an engine's library: from `path_or_null`, or with NULL by the search order: the environment (ZEROBIND_TFLITE_LIB,
 // ZEROBIND_ONNXRUNTIME_LIB), next to this library, the system loader.
@@ -668,9 +668,7 @@ zb_status zb_tensor_desc_size(const struct zb_tensor_desc *ZB_NONNULL desc,
 //
 // Requires:
 // `path_or_null` is NULL or NUL-terminated; the file it names is an engine, not code that must not run.
-ZB_MUST_USE
-zb_status zb_runtime_load(int32_t runtime,
-                          const char *path_or_null);
+ZB_MUST_USE zb_status zb_runtime_load(int32_t runtime, const char *ZB_NULLABLE path_or_null);
 
 // Tells whether an engine's library is loaded, its version and file, or why it is not; loads nothing.
 //
@@ -702,8 +700,8 @@ zb_status zb_model_options_init(struct zb_model_options *ZB_NONNULL options, siz
 // `path` is NUL-terminated; `options` is NULL or has its struct_size set; `model` is writable.
 ZB_MUST_USE
 zb_status zb_model_open(const char *ZB_NONNULL path,
-                        const struct zb_model_options *options,
-                        struct zb_model **ZB_NONNULL model);
+                        const struct zb_model_options *ZB_NULLABLE options,
+                        struct zb_model *ZB_NULLABLE *ZB_NONNULL model);
 
 // Opens the model in `length` bytes of a file at `offset`, such as an asset inside an Android package; `length` 0 means up
 // to the end of the file. The bytes are mapped, not read into memory by zerobind.
@@ -722,8 +720,8 @@ ZB_MUST_USE
 zb_status zb_model_open_fd(int fd,
                            uint64_t offset,
                            uint64_t length,
-                           const struct zb_model_options *options,
-                           struct zb_model **ZB_NONNULL model);
+                           const struct zb_model_options *ZB_NULLABLE options,
+                           struct zb_model *ZB_NULLABLE *ZB_NONNULL model);
 
 // Opens a model in memory of the caller, without copying it. `data` must be a multiple of 16.
 //
@@ -738,10 +736,10 @@ zb_status zb_model_open_fd(int fd,
 ZB_MUST_USE
 zb_status zb_model_open_bytes(const void *ZB_NONNULL data,
                               size_t size,
-                              zb_release_fn release,
-                              void *user_data,
-                              const struct zb_model_options *options,
-                              struct zb_model **ZB_NONNULL model);
+                              zb_release_fn ZB_NULLABLE release,
+                              void *ZB_NULLABLE user_data,
+                              const struct zb_model_options *ZB_NULLABLE options,
+                              struct zb_model *ZB_NULLABLE *ZB_NONNULL model);
 
 // Opens a model from a copy of the bytes at `data`, which are the caller's again when the call returns. Any alignment.
 //
@@ -752,13 +750,13 @@ zb_status zb_model_open_bytes(const void *ZB_NONNULL data,
 ZB_MUST_USE
 zb_status zb_model_open_bytes_copy(const void *ZB_NONNULL data,
                                    size_t size,
-                                   const struct zb_model_options *options,
-                                   struct zb_model **ZB_NONNULL model);
+                                   const struct zb_model_options *ZB_NULLABLE options,
+                                   struct zb_model *ZB_NULLABLE *ZB_NONNULL model);
 
 // Destroys the handle; NULL is fine. Contexts made from the model keep the model itself, so any order is legal.
 //
 // Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
-zb_status zb_model_destroy(struct zb_model *model);
+zb_status zb_model_destroy(struct zb_model *ZB_NULLABLE model);
 
 // Gives the engine that runs the model: ZB_RUNTIME_TFLITE or ZB_RUNTIME_ONNXRUNTIME.
 //
@@ -776,8 +774,8 @@ ZB_MUST_USE zb_status zb_model_get_runtime(struct zb_model *ZB_NONNULL model, in
 // `inputs_or_null` and `outputs_or_null` are NULL or writable.
 ZB_MUST_USE
 zb_status zb_model_get_slot_counts(struct zb_model *ZB_NONNULL model,
-                                   uint32_t *inputs_or_null,
-                                   uint32_t *outputs_or_null);
+                                   uint32_t *ZB_NULLABLE inputs_or_null,
+                                   uint32_t *ZB_NULLABLE outputs_or_null);
 
 // Describes a slot as the model declares it. Set info->struct_size first (ZB_SLOT_INFO_INIT).
 //
@@ -786,7 +784,10 @@ zb_status zb_model_get_slot_counts(struct zb_model *ZB_NONNULL model,
 //
 // Requires:
 // `info` is NULL or points to a zb_slot_info with its struct_size set.
-ZB_MUST_USE zb_status zb_model_get_slot_info(struct zb_model *ZB_NONNULL model, zb_slot slot, struct zb_slot_info *ZB_NONNULL info);
+ZB_MUST_USE
+zb_status zb_model_get_slot_info(struct zb_model *ZB_NONNULL model,
+                                 zb_slot slot,
+                                 struct zb_slot_info *ZB_NONNULL info);
 
 // Finds an input by its name: the ONNX graph's, or the TFLite tensor's.
 //
@@ -805,7 +806,10 @@ zb_status zb_model_find_input(struct zb_model *ZB_NONNULL model,
 //
 // Requires:
 // `name` is NULL or NUL-terminated; `slot` is NULL or writable.
-ZB_MUST_USE zb_status zb_model_find_output(struct zb_model *ZB_NONNULL model, const char *ZB_NONNULL name, zb_slot *ZB_NONNULL slot);
+ZB_MUST_USE
+zb_status zb_model_find_output(struct zb_model *ZB_NONNULL model,
+                               const char *ZB_NONNULL name,
+                               zb_slot *ZB_NONNULL slot);
 
 // Copies a text that the model says about itself into `buffer`.
 //
@@ -823,9 +827,9 @@ ZB_MUST_USE zb_status zb_model_find_output(struct zb_model *ZB_NONNULL model, co
 ZB_MUST_USE
 zb_status zb_model_get_metadata(struct zb_model *ZB_NONNULL model,
                                 const char *ZB_NONNULL key,
-                                char *buffer,
+                                char *ZB_NULLABLE buffer,
                                 size_t capacity,
-                                size_t *needed);
+                                size_t *ZB_NULLABLE needed);
 
 // Gives the number of signatures: sets of names that the author of a TFLite model gave to its slots. ONNX has none.
 //
@@ -841,7 +845,10 @@ ZB_MUST_USE zb_status zb_model_get_signature_count(struct zb_model *ZB_NONNULL m
 //
 // Requires:
 // `key` is NULL or writable.
-ZB_MUST_USE zb_status zb_model_get_signature_key(struct zb_model *ZB_NONNULL model, uint32_t index, const char **ZB_NONNULL key);
+ZB_MUST_USE
+zb_status zb_model_get_signature_key(struct zb_model *ZB_NONNULL model,
+                                     uint32_t index,
+                                     const char *ZB_NULLABLE *ZB_NONNULL key);
 
 // Finds an input by the name that a signature gives it.
 //
@@ -888,15 +895,15 @@ zb_status zb_context_options_init(struct zb_context_options *ZB_NONNULL options,
 // `options` is NULL or has its struct_size set; `context` is NULL or writable.
 ZB_MUST_USE
 zb_status zb_context_create(struct zb_model *ZB_NONNULL model,
-                            const struct zb_context_options *options,
-                            struct zb_context **ZB_NONNULL context);
+                            const struct zb_context_options *ZB_NULLABLE options,
+                            struct zb_context *ZB_NULLABLE *ZB_NONNULL context);
 
 // Destroys the handle; NULL is fine. Operations of queues that have not started are settled with DESTROYED. A run in
 // progress on another thread is asked to stop, as by zb_context_cancel, and
 // its call returns when it has; then, or now if there is none, bound tensors are let go, which may call their release.
 //
 // Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
-zb_status zb_context_destroy(struct zb_context *context);
+zb_status zb_context_destroy(struct zb_context *ZB_NULLABLE context);
 
 // Asks the run in progress to stop; without one nothing happens, and later runs are not affected.
 //
@@ -907,8 +914,7 @@ zb_status zb_context_destroy(struct zb_context *context);
 //
 // Any thread, also during a run. May start one thread in the process. Errors: NULL_ARGUMENT, INVALID_HANDLE, UNSUPPORTED
 // (the engine cannot stop it: a TFLite model of a single operator, or a build without cancellation), OUT_OF_MEMORY (the thread).
-ZB_MUST_USE
-zb_status zb_context_cancel(struct zb_context *ZB_NONNULL context);
+ZB_MUST_USE zb_status zb_context_cancel(struct zb_context *ZB_NONNULL context);
 
 // Records a new shape for an input, `rank` dimensions of 0 or more. Only dimensions that are -1 in the model may change.
 //
@@ -924,7 +930,7 @@ zb_status zb_context_cancel(struct zb_context *ZB_NONNULL context);
 ZB_MUST_USE
 zb_status zb_context_resize_input(struct zb_context *ZB_NONNULL context,
                                   zb_slot slot,
-                                  const int64_t *dims,
+                                  const int64_t *ZB_NULLABLE dims,
                                   uint32_t rank);
 
 // Applies all recorded shapes at once and plans; does nothing when that is done. A run does it by itself, so this is for
@@ -933,8 +939,7 @@ zb_status zb_context_resize_input(struct zb_context *ZB_NONNULL context,
 // If it fails, the last shapes that worked are in force again. Errors: NULL_ARGUMENT, INVALID_HANDLE, BUSY, SHAPE_MISMATCH
 // (an input's dimension is not known yet; the engine cannot compute with these shapes), UNSUPPORTED, OUT_OF_MEMORY, RUNTIME
 // (the engine's text).
-ZB_MUST_USE
-zb_status zb_context_prepare(struct zb_context *ZB_NONNULL context);
+ZB_MUST_USE zb_status zb_context_prepare(struct zb_context *ZB_NONNULL context);
 
 // Describes a slot as it is in this context now. Set info->struct_size first (ZB_SLOT_INFO_INIT). Plans nothing.
 //
@@ -943,7 +948,10 @@ zb_status zb_context_prepare(struct zb_context *ZB_NONNULL context);
 //
 // Requires:
 // `info` is NULL or points to a zb_slot_info with its struct_size set.
-ZB_MUST_USE zb_status zb_context_get_slot_info(struct zb_context *ZB_NONNULL context, zb_slot slot, struct zb_slot_info *ZB_NONNULL info);
+ZB_MUST_USE
+zb_status zb_context_get_slot_info(struct zb_context *ZB_NONNULL context,
+                                   zb_slot slot,
+                                   struct zb_slot_info *ZB_NONNULL info);
 
 // Gives type and shape of a slot as they are in this context now, and the size in bytes (0 while a dimension is -1). After
 // a run, an output has the shape that was computed. Cheap; plans nothing; `size_or_null` may be NULL.
@@ -956,7 +964,7 @@ ZB_MUST_USE
 zb_status zb_context_get_slot_desc(struct zb_context *ZB_NONNULL context,
                                    zb_slot slot,
                                    struct zb_tensor_desc *ZB_NONNULL desc,
-                                   size_t *size_or_null);
+                                   size_t *ZB_NULLABLE size_or_null);
 
 // Tells what memory for a slot has to be like. Set requirements->struct_size first (ZB_REQUIREMENTS_INIT). Plans the
 // context if that is not done.
@@ -974,9 +982,7 @@ zb_status zb_context_get_requirements(struct zb_context *ZB_NONNULL context,
 // Ends views of outputs.
 //
 // Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot), BUSY.
-ZB_MUST_USE
-zb_status zb_context_unbind(struct zb_context *ZB_NONNULL context,
-                            zb_slot slot);
+ZB_MUST_USE zb_status zb_context_unbind(struct zb_context *ZB_NONNULL context, zb_slot slot);
 
 // Exchanges the tensors bound to two slots: with an output and the input of the next run, state goes round without a copy.
 //
@@ -985,10 +991,7 @@ zb_status zb_context_unbind(struct zb_context *ZB_NONNULL context,
 //
 // Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (slot), BUSY, UNBOUND (a slot has no binding), DTYPE_MISMATCH,
 // SHAPE_MISMATCH, READ_ONLY, MISALIGNED, BUFFER_TOO_SMALL (slack), IO (a shared file was cut short).
-ZB_MUST_USE
-zb_status zb_context_swap(struct zb_context *ZB_NONNULL context,
-                          zb_slot a,
-                          zb_slot b);
+ZB_MUST_USE zb_status zb_context_swap(struct zb_context *ZB_NONNULL context, zb_slot a, zb_slot b);
 
 // Makes the engine forget what it keeps from run to run, as if the context were new. Bindings, shapes and counters stay;
 // views of outputs end. State in tensors of the host is the host's own to clear.
@@ -997,8 +1000,7 @@ zb_status zb_context_swap(struct zb_context *ZB_NONNULL context,
 // creating and planning a context. ONNX Runtime keeps no state, and nothing is done. If it fails, nothing changed.
 //
 // Errors: NULL_ARGUMENT, INVALID_HANDLE, BUSY, OUT_OF_MEMORY, RUNTIME (the engine's text).
-ZB_MUST_USE
-zb_status zb_context_reset_state(struct zb_context *ZB_NONNULL context);
+ZB_MUST_USE zb_status zb_context_reset_state(struct zb_context *ZB_NONNULL context);
 
 // Tells what the last run did with the memory of a slot. Set report->struct_size first (ZB_BINDING_REPORT_INIT).
 //
@@ -1018,7 +1020,9 @@ zb_status zb_context_get_binding_report(struct zb_context *ZB_NONNULL context,
 //
 // Requires:
 // `stats` is NULL or points to a zb_context_stats with its struct_size set.
-ZB_MUST_USE zb_status zb_context_get_stats(struct zb_context *ZB_NONNULL context, struct zb_context_stats *ZB_NONNULL stats);
+ZB_MUST_USE
+zb_status zb_context_get_stats(struct zb_context *ZB_NONNULL context,
+                               struct zb_context_stats *ZB_NONNULL stats);
 
 // Gives an output of the last successful run where it lies: in the tensor bound to it, or in the engine's memory. Read
 // only. `size_or_null` (bytes) and `desc_or_null` (with the shape that was computed) may be NULL. Of an output without
@@ -1034,9 +1038,9 @@ ZB_MUST_USE zb_status zb_context_get_stats(struct zb_context *ZB_NONNULL context
 ZB_MUST_USE
 zb_status zb_context_output_view(struct zb_context *ZB_NONNULL context,
                                  zb_slot slot,
-                                 const void **ZB_NONNULL data,
-                                 size_t *size_or_null,
-                                 struct zb_tensor_desc *desc_or_null);
+                                 const void *ZB_NULLABLE *ZB_NONNULL data,
+                                 size_t *ZB_NULLABLE size_or_null,
+                                 struct zb_tensor_desc *ZB_NULLABLE desc_or_null);
 
 // Makes a tensor of memory that the caller owns, without copying it.
 //
@@ -1061,12 +1065,12 @@ zb_status zb_context_output_view(struct zb_context *ZB_NONNULL context,
 // `capacity` bytes at `data` are readable and `size` of them writable, as long as said above.
 ZB_MUST_USE
 zb_status zb_tensor_wrap(const struct zb_tensor_desc *ZB_NONNULL desc,
-                         void *data,
+                         void *ZB_NULLABLE data,
                          size_t size,
                          size_t capacity,
-                         zb_release_fn release,
-                         void *user_data,
-                         struct zb_tensor **ZB_NONNULL tensor);
+                         zb_release_fn ZB_NULLABLE release,
+                         void *ZB_NULLABLE user_data,
+                         struct zb_tensor *ZB_NULLABLE *ZB_NONNULL tensor);
 
 // As zb_tensor_wrap, for memory that is never written: such a tensor can be bound to inputs only (else READ_ONLY), so every
 // dimension has to be known.
@@ -1075,12 +1079,12 @@ zb_status zb_tensor_wrap(const struct zb_tensor_desc *ZB_NONNULL desc,
 // `capacity` bytes at `data` are readable, as long as zb_tensor_wrap says.
 ZB_MUST_USE
 zb_status zb_tensor_wrap_const(const struct zb_tensor_desc *ZB_NONNULL desc,
-                               const void *data,
+                               const void *ZB_NULLABLE data,
                                size_t size,
                                size_t capacity,
-                               zb_release_fn release,
-                               void *user_data,
-                               struct zb_tensor **ZB_NONNULL tensor);
+                               zb_release_fn ZB_NULLABLE release,
+                               void *ZB_NULLABLE user_data,
+                               struct zb_tensor *ZB_NULLABLE *ZB_NONNULL tensor);
 
 // Makes a tensor on zeroed memory of zerobind's own, with room behind it for what engines read past an input.
 //
@@ -1094,7 +1098,7 @@ zb_status zb_tensor_wrap_const(const struct zb_tensor_desc *ZB_NONNULL desc,
 ZB_MUST_USE
 zb_status zb_tensor_alloc(const struct zb_tensor_desc *ZB_NONNULL desc,
                           size_t alignment,
-                          struct zb_tensor **ZB_NONNULL tensor);
+                          struct zb_tensor *ZB_NULLABLE *ZB_NONNULL tensor);
 
 // Makes a tensor as zb_tensor_alloc, with type, shape and alignment as the slot needs them now. Plans the context if that
 // is not done.
@@ -1107,7 +1111,7 @@ zb_status zb_tensor_alloc(const struct zb_tensor_desc *ZB_NONNULL desc,
 ZB_MUST_USE
 zb_status zb_tensor_alloc_for(struct zb_context *ZB_NONNULL context,
                               zb_slot slot,
-                              struct zb_tensor **ZB_NONNULL tensor);
+                              struct zb_tensor *ZB_NULLABLE *ZB_NONNULL tensor);
 
 // Makes a tensor of the bytes of a file at `offset`: memory that other processes may map too, such as that of memfd_create,
 // shm_open or a frame buffer that was sent here. Nothing is copied: what is written on one side is seen on the other.
@@ -1137,7 +1141,7 @@ zb_status zb_tensor_map_fd(const struct zb_tensor_desc *ZB_NONNULL desc,
                            int fd,
                            uint64_t offset,
                            uint32_t flags,
-                           struct zb_tensor **ZB_NONNULL tensor);
+                           struct zb_tensor *ZB_NULLABLE *ZB_NONNULL tensor);
 
 // Gives the address and the size in bytes of the tensor's memory; either place may be NULL.
 //
@@ -1151,8 +1155,8 @@ zb_status zb_tensor_map_fd(const struct zb_tensor_desc *ZB_NONNULL desc,
 // `data_or_null` and `size_or_null` are NULL or writable.
 ZB_MUST_USE
 zb_status zb_tensor_get_data(struct zb_tensor *ZB_NONNULL tensor,
-                             void **data_or_null,
-                             size_t *size_or_null);
+                             void *ZB_NULLABLE *ZB_NULLABLE data_or_null,
+                             size_t *ZB_NULLABLE size_or_null);
 
 // Gives type and shape. Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE.
 //
@@ -1165,7 +1169,7 @@ ZB_MUST_USE zb_status zb_tensor_get_desc(struct zb_tensor *ZB_NONNULL tensor, st
 // the thread that ends it, maybe inside this call.
 //
 // Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
-zb_status zb_tensor_destroy(struct zb_tensor *tensor);
+zb_status zb_tensor_destroy(struct zb_tensor *ZB_NULLABLE tensor);
 
 // Waits until every operation on the tensor that is in a queue now is settled: then the host may use its memory. `direction`
 // is ZB_SYNC_TO_HOST before the host reads. ZB_SYNC_TO_DEVICE is for after the host has written all of it by itself: then
@@ -1174,10 +1178,7 @@ zb_status zb_tensor_destroy(struct zb_tensor *tensor);
 //
 // Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, INVALID_ARGUMENT (direction), TIMEOUT (the operations go on), BUSY (inside
 // an operation or a callback of a queue that would have to be waited for).
-ZB_MUST_USE
-zb_status zb_tensor_sync(struct zb_tensor *ZB_NONNULL tensor,
-                         int32_t direction,
-                         uint64_t timeout_ns);
+ZB_MUST_USE zb_status zb_tensor_sync(struct zb_tensor *ZB_NONNULL tensor, int32_t direction, uint64_t timeout_ns);
 
 // Binds the tensor to a slot of the context until it is unbound, replaced, or the context goes.
 //
@@ -1213,8 +1214,8 @@ zb_status zb_tensor_bind(struct zb_tensor *ZB_NONNULL tensor,
 // Requires:
 // `source` is NULL or a DLManagedTensorVersioned as DLPack describes it; `tensor` is NULL or writable.
 ZB_MUST_USE
-zb_status zb_tensor_from_dlpack(struct DLManagedTensorVersioned *source,
-                                struct zb_tensor **ZB_NONNULL tensor);
+zb_status zb_tensor_from_dlpack(struct DLManagedTensorVersioned *ZB_NULLABLE source,
+                                struct zb_tensor *ZB_NULLABLE *ZB_NONNULL tensor);
 
 // Gives the tensor to another library as a DLManagedTensorVersioned (DLPack 1, struct of dlpack.h), without a copy: what is
 // written on one side is seen on the other.
@@ -1231,7 +1232,7 @@ zb_status zb_tensor_from_dlpack(struct DLManagedTensorVersioned *source,
 // `managed` is NULL or writable.
 ZB_MUST_USE
 zb_status zb_tensor_to_dlpack(struct zb_tensor *ZB_NONNULL tensor,
-                              struct DLManagedTensorVersioned **ZB_NONNULL managed);
+                              struct DLManagedTensorVersioned *ZB_NULLABLE *ZB_NONNULL managed);
 
 // Runs the context on the calling thread with what is bound to it. When it returns ZB_OK, bound outputs are complete.
 //
@@ -1250,7 +1251,7 @@ zb_status zb_tensor_to_dlpack(struct zb_tensor *ZB_NONNULL tensor,
 // `options` is NULL or has its struct_size set; the memory of bound tensors is as zb_tensor_wrap asks.
 ZB_MUST_USE
 zb_status zb_infer(struct zb_context *ZB_NONNULL context,
-                   const struct zb_infer_options *options);
+                   const struct zb_infer_options *ZB_NULLABLE options);
 
 // Runs as zb_infer, with memory lent to some slots for this call only: for buffers that are at another address every time.
 //
@@ -1268,9 +1269,9 @@ zb_status zb_infer(struct zb_context *ZB_NONNULL context,
 // `count` loans are readable at `loans`; the memory of each is as it says until the call returns.
 ZB_MUST_USE
 zb_status zb_infer_with(struct zb_context *ZB_NONNULL context,
-                        const struct zb_loan *loans,
+                        const struct zb_loan *ZB_NULLABLE loans,
                         size_t count,
-                        const struct zb_infer_options *options);
+                        const struct zb_infer_options *ZB_NULLABLE options);
 
 // Sets `options` to the defaults; `size` is sizeof(zb_queue_options). The same as ZB_QUEUE_OPTIONS_INIT.
 //
@@ -1292,14 +1293,14 @@ zb_status zb_queue_options_init(struct zb_queue_options *ZB_NONNULL options, siz
 // `options` is NULL or has its struct_size set; `queue` is NULL or writable; `submit` may be called as its type says until
 // the queue is destroyed and its last operation is settled.
 ZB_MUST_USE
-zb_status zb_queue_create(const struct zb_queue_options *options,
-                          struct zb_queue **ZB_NONNULL queue);
+zb_status zb_queue_create(const struct zb_queue_options *ZB_NULLABLE options,
+                          struct zb_queue *ZB_NULLABLE *ZB_NONNULL queue);
 
 // Destroys the handle; NULL is fine. Operations that have not started are settled with DESTROYED; one that runs is asked to
 // stop, and settled as it ends.
 //
 // Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
-zb_status zb_queue_destroy(struct zb_queue *queue);
+zb_status zb_queue_destroy(struct zb_queue *ZB_NULLABLE queue);
 
 // Puts a run of the context into the queue, with the tensors and shapes that it has now: binding, unbinding and swapping later
 // does not change it. The tensors are held until the event is settled; their memory is the operation's until then.
@@ -1320,8 +1321,8 @@ zb_status zb_queue_destroy(struct zb_queue *queue);
 ZB_MUST_USE
 zb_status zb_queue_infer(struct zb_queue *ZB_NONNULL queue,
                          struct zb_context *ZB_NONNULL context,
-                         const struct zb_infer_options *options,
-                         struct zb_event **event_or_null);
+                         const struct zb_infer_options *ZB_NULLABLE options,
+                         struct zb_event *ZB_NULLABLE *ZB_NULLABLE event_or_null);
 
 // Puts a run of the context into the queue as zb_queue_infer, with other tensors than the bound ones for some slots, for this
 // operation only. A tensor of an input may differ from the slot in open dimensions: this run has that shape.
@@ -1334,10 +1335,10 @@ zb_status zb_queue_infer(struct zb_queue *ZB_NONNULL queue,
 ZB_MUST_USE
 zb_status zb_queue_infer_with(struct zb_queue *ZB_NONNULL queue,
                               struct zb_context *ZB_NONNULL context,
-                              const struct zb_slot_tensor *tensors,
+                              const struct zb_slot_tensor *ZB_NULLABLE tensors,
                               size_t count,
-                              const struct zb_infer_options *options,
-                              struct zb_event **event_or_null);
+                              const struct zb_infer_options *ZB_NULLABLE options,
+                              struct zb_event *ZB_NULLABLE *ZB_NULLABLE event_or_null);
 
 // Puts a write into the queue: `size` bytes from `source`, to byte `offset` of the tensor. The bytes are copied before this
 // returns, and `source` is the caller's again. The tensor is held until the event is settled. `event_or_null` may be NULL.
@@ -1351,9 +1352,9 @@ ZB_MUST_USE
 zb_status zb_queue_write(struct zb_queue *ZB_NONNULL queue,
                          struct zb_tensor *ZB_NONNULL tensor,
                          size_t offset,
-                         const void *source,
+                         const void *ZB_NULLABLE source,
                          size_t size,
-                         struct zb_event **event_or_null);
+                         struct zb_event *ZB_NULLABLE *ZB_NULLABLE event_or_null);
 
 // Puts a read into the queue: `size` bytes from byte `offset` of the tensor, to `destination`. It lands whole or not at all,
 // right before the event is settled; until then `destination` is the operation's, and not after. A read does not keep the
@@ -1368,9 +1369,9 @@ ZB_MUST_USE
 zb_status zb_queue_read(struct zb_queue *ZB_NONNULL queue,
                         struct zb_tensor *ZB_NONNULL tensor,
                         size_t offset,
-                        void *destination,
+                        void *ZB_NULLABLE destination,
                         size_t size,
-                        struct zb_event **ZB_NONNULL event);
+                        struct zb_event *ZB_NULLABLE *ZB_NONNULL event);
 
 // Puts an event into the queue that is settled when all before it is: then what the queue wrote can be read in place.
 //
@@ -1378,23 +1379,19 @@ zb_status zb_queue_read(struct zb_queue *ZB_NONNULL queue,
 //
 // Requires:
 // `event` is NULL or writable.
-ZB_MUST_USE zb_status zb_queue_fence(struct zb_queue *ZB_NONNULL queue, struct zb_event **ZB_NONNULL event);
+ZB_MUST_USE zb_status zb_queue_fence(struct zb_queue *ZB_NONNULL queue, struct zb_event *ZB_NULLABLE *ZB_NONNULL event);
 
 // Lets nothing that is put into the queue later start before `event` is settled, however its operation ends. Takes a place in
 // the queue. The event may be of any queue.
 //
 // Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE (either), QUEUE_FULL, BUSY (the executor takes no task).
-ZB_MUST_USE
-zb_status zb_queue_wait_event(struct zb_queue *ZB_NONNULL queue,
-                              struct zb_event *ZB_NONNULL event);
+ZB_MUST_USE zb_status zb_queue_wait_event(struct zb_queue *ZB_NONNULL queue, struct zb_event *ZB_NONNULL event);
 
 // Waits until everything that is in the queue now is settled; the last callbacks may still be running. `timeout_ns` 0 only asks, UINT64_MAX waits for good.
 //
 // Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, TIMEOUT (the operations go on), BUSY (inside an operation or a callback of
 // this queue; the executor takes no task).
-ZB_MUST_USE
-zb_status zb_queue_finish(struct zb_queue *ZB_NONNULL queue,
-                          uint64_t timeout_ns);
+ZB_MUST_USE zb_status zb_queue_finish(struct zb_queue *ZB_NONNULL queue, uint64_t timeout_ns);
 
 // Waits until the event is settled. What this returns is about the wait alone; how the operation ended is put into `*result`.
 // `timeout_ns` 0 only asks, UINT64_MAX waits for good.
@@ -1422,8 +1419,8 @@ zb_status zb_event_wait(struct zb_event *ZB_NONNULL event,
 // `complete` may be called once with `user_data` on any thread.
 ZB_MUST_USE
 zb_status zb_event_on_complete(struct zb_event *ZB_NONNULL event,
-                               zb_complete_fn complete,
-                               void *user_data);
+                               zb_complete_fn ZB_NONNULL complete,
+                               void *ZB_NULLABLE user_data);
 
 // Copies the text of the error that the operation ended with; "" if it succeeded. As zb_last_error otherwise.
 //
@@ -1431,7 +1428,11 @@ zb_status zb_event_on_complete(struct zb_event *ZB_NONNULL event,
 //
 // Requires:
 // `capacity` bytes at `buffer` are writable; `needed` is NULL or writable.
-ZB_MUST_USE zb_status zb_event_get_error(struct zb_event *ZB_NONNULL event, char *buffer, size_t capacity, size_t *needed);
+ZB_MUST_USE
+zb_status zb_event_get_error(struct zb_event *ZB_NONNULL event,
+                             char *ZB_NULLABLE buffer,
+                             size_t capacity,
+                             size_t *ZB_NULLABLE needed);
 
 // Gives type and shape of a slot as the inference of this event left them, and the size in bytes; `size_or_null` may be NULL.
 //
@@ -1444,7 +1445,7 @@ ZB_MUST_USE
 zb_status zb_event_get_slot_desc(struct zb_event *ZB_NONNULL event,
                                  zb_slot slot,
                                  struct zb_tensor_desc *ZB_NONNULL desc,
-                                 size_t *size_or_null);
+                                 size_t *ZB_NULLABLE size_or_null);
 
 // Gives a descriptor that becomes readable when the event is settled, for poll and its like. It is the caller's to close, and
 // independent of the event's handle; what can be read from it means nothing. Each call makes a new one.
@@ -1453,21 +1454,18 @@ zb_status zb_event_get_slot_desc(struct zb_event *ZB_NONNULL event,
 //
 // Requires:
 // `fd` is NULL or writable.
-ZB_MUST_USE
-zb_status zb_event_get_fd(struct zb_event *ZB_NONNULL event,
-                          int *ZB_NONNULL fd);
+ZB_MUST_USE zb_status zb_event_get_fd(struct zb_event *ZB_NONNULL event, int *ZB_NONNULL fd);
 
 // Asks for the operation not to happen. One that has not started is settled with CANCELLED at once; one that runs is asked to
 // stop as by zb_context_cancel; one that is over stays as it is.
 //
 // Any thread. Errors: NULL_ARGUMENT, INVALID_HANDLE, UNSUPPORTED (it runs, and this engine cannot stop).
-ZB_MUST_USE
-zb_status zb_event_cancel(struct zb_event *ZB_NONNULL event);
+ZB_MUST_USE zb_status zb_event_cancel(struct zb_event *ZB_NONNULL event);
 
 // Destroys the handle; NULL is fine. The operation goes on, a callback is still called, and threads that wait get the result.
 //
 // Never blocks. Any thread, any callback but the log's. Errors: INVALID_HANDLE.
-zb_status zb_event_destroy(struct zb_event *event);
+zb_status zb_event_destroy(struct zb_event *ZB_NULLABLE event);
 
 #ifdef __cplusplus
 }  // extern "C"
@@ -1491,20 +1489,21 @@ zb_status zb_event_destroy(struct zb_event *event);
 #define ZB_OUTPUT(index) (ZB_OUTPUT_BIT | (zb_slot)(index))
 
 /* ZB_INPUT as a function, for languages that import no macros. */
-static inline zb_slot zb_slot_input(uint32_t index)
-{
+static inline zb_slot zb_slot_input(uint32_t index) {
     return index;
 }
 
 /* ZB_OUTPUT as a function, for languages that import no macros. */
-static inline zb_slot zb_slot_output(uint32_t index)
-{
+static inline zb_slot zb_slot_output(uint32_t index) {
     return ZB_OUTPUT_BIT | index;
 }
 
 /* A loan of memory that is only read. `capacity` 0 means `size`; `desc` NULL means as the slot is. */
-static inline zb_loan zb_loan_input(zb_slot slot, const void *data, size_t size, size_t capacity, const zb_tensor_desc *desc)
-{
+static inline zb_loan zb_loan_input(zb_slot slot,
+                                    const void *ZB_NULLABLE data,
+                                    size_t size,
+                                    size_t capacity,
+                                    const zb_tensor_desc *ZB_NULLABLE desc) {
     zb_loan loan;
     loan.slot = slot;
     loan.flags = ZB_LOAN_INPUT;
@@ -1514,8 +1513,8 @@ static inline zb_loan zb_loan_input(zb_slot slot, const void *data, size_t size,
 #else
     {
         union {
-            const void *from;
-            void *to;
+            const void *ZB_NULLABLE from;
+            void *ZB_NULLABLE to;
         } pointer;
         pointer.from = data;
         loan.data = pointer.to;
@@ -1528,8 +1527,10 @@ static inline zb_loan zb_loan_input(zb_slot slot, const void *data, size_t size,
 }
 
 /* A loan of memory that the run writes. `desc` NULL means as the slot is. */
-static inline zb_loan zb_loan_output(zb_slot slot, void *data, size_t size, const zb_tensor_desc *desc)
-{
+static inline zb_loan zb_loan_output(zb_slot slot,
+                                     void *ZB_NULLABLE data,
+                                     size_t size,
+                                     const zb_tensor_desc *ZB_NULLABLE desc) {
     zb_loan loan;
     loan.slot = slot;
     loan.flags = ZB_LOAN_OUTPUT;
@@ -1566,8 +1567,117 @@ ZB_STATIC_ASSERT(sizeof(zb_context_stats) == 48, "zb_context_stats");
 #undef ZB_STATIC_ASSERT
 #endif
 
-#if defined(__clang__)
+#if defined(__swift__)
+/* For Swift alone: the sets of numbers as enums that take any number, ZBStatus(rawValue: status) == .busy. */
+#pragma clang diagnostic ignored "-Wfixed-enum-extension"
+#define ZB_SWIFT_NAME(name) __attribute__((swift_name(#name)))
+#define ZB_SWIFT_OPEN_ENUM(name) __attribute__((enum_extensibility(open), swift_name(#name)))
+
+/* Statuses. */
+enum ZB_SWIFT_OPEN_ENUM(ZBStatus) zb_swift_status : int32_t {
+    zb_swift_status_ok ZB_SWIFT_NAME(ok) = ZB_OK,
+    zb_swift_status_null_argument ZB_SWIFT_NAME(nullArgument) = ZB_ERROR_NULL_ARGUMENT,
+    zb_swift_status_invalid_argument ZB_SWIFT_NAME(invalidArgument) = ZB_ERROR_INVALID_ARGUMENT,
+    zb_swift_status_invalid_handle ZB_SWIFT_NAME(invalidHandle) = ZB_ERROR_INVALID_HANDLE,
+    zb_swift_status_busy ZB_SWIFT_NAME(busy) = ZB_ERROR_BUSY,
+    zb_swift_status_not_found ZB_SWIFT_NAME(notFound) = ZB_ERROR_NOT_FOUND,
+    zb_swift_status_io ZB_SWIFT_NAME(io) = ZB_ERROR_IO,
+    zb_swift_status_runtime_unavailable ZB_SWIFT_NAME(runtimeUnavailable) = ZB_ERROR_RUNTIME_UNAVAILABLE,
+    zb_swift_status_model_invalid ZB_SWIFT_NAME(modelInvalid) = ZB_ERROR_MODEL_INVALID,
+    zb_swift_status_unsupported ZB_SWIFT_NAME(unsupported) = ZB_ERROR_UNSUPPORTED,
+    zb_swift_status_dtype_mismatch ZB_SWIFT_NAME(dtypeMismatch) = ZB_ERROR_DTYPE_MISMATCH,
+    zb_swift_status_shape_mismatch ZB_SWIFT_NAME(shapeMismatch) = ZB_ERROR_SHAPE_MISMATCH,
+    zb_swift_status_buffer_too_small ZB_SWIFT_NAME(bufferTooSmall) = ZB_ERROR_BUFFER_TOO_SMALL,
+    zb_swift_status_misaligned ZB_SWIFT_NAME(misaligned) = ZB_ERROR_MISALIGNED,
+    zb_swift_status_aliased ZB_SWIFT_NAME(aliased) = ZB_ERROR_ALIASED,
+    zb_swift_status_unbound ZB_SWIFT_NAME(unbound) = ZB_ERROR_UNBOUND,
+    zb_swift_status_copy_required ZB_SWIFT_NAME(copyRequired) = ZB_ERROR_COPY_REQUIRED,
+    zb_swift_status_cancelled ZB_SWIFT_NAME(cancelled) = ZB_ERROR_CANCELLED,
+    zb_swift_status_deadline_exceeded ZB_SWIFT_NAME(deadlineExceeded) = ZB_ERROR_DEADLINE_EXCEEDED,
+    zb_swift_status_destroyed ZB_SWIFT_NAME(destroyed) = ZB_ERROR_DESTROYED,
+    zb_swift_status_runtime ZB_SWIFT_NAME(runtime) = ZB_ERROR_RUNTIME,
+    zb_swift_status_out_of_memory ZB_SWIFT_NAME(outOfMemory) = ZB_ERROR_OUT_OF_MEMORY,
+    zb_swift_status_panic ZB_SWIFT_NAME(panic) = ZB_ERROR_PANIC,
+    zb_swift_status_timeout ZB_SWIFT_NAME(timeout) = ZB_ERROR_TIMEOUT,
+    zb_swift_status_read_only ZB_SWIFT_NAME(readOnly) = ZB_ERROR_READ_ONLY,
+    zb_swift_status_dependency ZB_SWIFT_NAME(dependency) = ZB_ERROR_DEPENDENCY,
+    zb_swift_status_queue_full ZB_SWIFT_NAME(queueFull) = ZB_ERROR_QUEUE_FULL
+};
+
+/* Engines. */
+enum ZB_SWIFT_OPEN_ENUM(ZBRuntime) zb_swift_runtime : int32_t {
+    zb_swift_runtime_auto ZB_SWIFT_NAME(auto) = ZB_RUNTIME_AUTO,
+    zb_swift_runtime_tflite ZB_SWIFT_NAME(tflite) = ZB_RUNTIME_TFLITE,
+    zb_swift_runtime_onnxruntime ZB_SWIFT_NAME(onnxruntime) = ZB_RUNTIME_ONNXRUNTIME
+};
+
+/* Element types. */
+enum ZB_SWIFT_OPEN_ENUM(ZBDataType) zb_swift_dtype : int32_t {
+    zb_swift_dtype_invalid ZB_SWIFT_NAME(invalid) = ZB_DTYPE_INVALID,
+    zb_swift_dtype_f32 ZB_SWIFT_NAME(f32) = ZB_DTYPE_F32,
+    zb_swift_dtype_f64 ZB_SWIFT_NAME(f64) = ZB_DTYPE_F64,
+    zb_swift_dtype_f16 ZB_SWIFT_NAME(f16) = ZB_DTYPE_F16,
+    zb_swift_dtype_bf16 ZB_SWIFT_NAME(bf16) = ZB_DTYPE_BF16,
+    zb_swift_dtype_i8 ZB_SWIFT_NAME(i8) = ZB_DTYPE_I8,
+    zb_swift_dtype_u8 ZB_SWIFT_NAME(u8) = ZB_DTYPE_U8,
+    zb_swift_dtype_i16 ZB_SWIFT_NAME(i16) = ZB_DTYPE_I16,
+    zb_swift_dtype_u16 ZB_SWIFT_NAME(u16) = ZB_DTYPE_U16,
+    zb_swift_dtype_i32 ZB_SWIFT_NAME(i32) = ZB_DTYPE_I32,
+    zb_swift_dtype_u32 ZB_SWIFT_NAME(u32) = ZB_DTYPE_U32,
+    zb_swift_dtype_i64 ZB_SWIFT_NAME(i64) = ZB_DTYPE_I64,
+    zb_swift_dtype_u64 ZB_SWIFT_NAME(u64) = ZB_DTYPE_U64,
+    zb_swift_dtype_bool ZB_SWIFT_NAME(bool) = ZB_DTYPE_BOOL,
+    zb_swift_dtype_i4 ZB_SWIFT_NAME(i4) = ZB_DTYPE_I4,
+    zb_swift_dtype_u4 ZB_SWIFT_NAME(u4) = ZB_DTYPE_U4,
+    zb_swift_dtype_c64 ZB_SWIFT_NAME(c64) = ZB_DTYPE_C64,
+    zb_swift_dtype_string ZB_SWIFT_NAME(string) = ZB_DTYPE_STRING,
+    zb_swift_dtype_f8e4m3fn ZB_SWIFT_NAME(f8e4m3fn) = ZB_DTYPE_F8E4M3FN,
+    zb_swift_dtype_f8e5m2 ZB_SWIFT_NAME(f8e5m2) = ZB_DTYPE_F8E5M2,
+    zb_swift_dtype_c128 ZB_SWIFT_NAME(c128) = ZB_DTYPE_C128
+};
+
+/* Copy policies. */
+enum ZB_SWIFT_OPEN_ENUM(ZBCopyPolicy) zb_swift_copy_policy : int32_t {
+    zb_swift_copy_policy_never ZB_SWIFT_NAME(never) = ZB_COPY_NEVER,
+    zb_swift_copy_policy_allow ZB_SWIFT_NAME(allow) = ZB_COPY_ALLOW
+};
+
+/* Kinds of quantization. */
+enum ZB_SWIFT_OPEN_ENUM(ZBQuantization) zb_swift_quantization : int32_t {
+    zb_swift_quantization_none ZB_SWIFT_NAME(none) = ZB_QUANTIZATION_NONE,
+    zb_swift_quantization_per_tensor ZB_SWIFT_NAME(perTensor) = ZB_QUANTIZATION_PER_TENSOR,
+    zb_swift_quantization_per_axis ZB_SWIFT_NAME(perAxis) = ZB_QUANTIZATION_PER_AXIS
+};
+
+/* What a new address costs. */
+enum ZB_SWIFT_OPEN_ENUM(ZBRebind) zb_swift_rebind : int32_t {
+    zb_swift_rebind_free ZB_SWIFT_NAME(free) = ZB_REBIND_FREE,
+    zb_swift_rebind_replan ZB_SWIFT_NAME(replan) = ZB_REBIND_REPLAN,
+    zb_swift_rebind_staged ZB_SWIFT_NAME(staged) = ZB_REBIND_STAGED
+};
+
+/* What a run did with the memory of a slot. */
+enum ZB_SWIFT_OPEN_ENUM(ZBPath) zb_swift_path : int32_t {
+    zb_swift_path_unbound ZB_SWIFT_NAME(unbound) = ZB_PATH_UNBOUND,
+    zb_swift_path_direct ZB_SWIFT_NAME(direct) = ZB_PATH_DIRECT,
+    zb_swift_path_staged ZB_SWIFT_NAME(staged) = ZB_PATH_STAGED
+};
+
+/* Log levels. */
+enum ZB_SWIFT_OPEN_ENUM(ZBLogLevel) zb_swift_log_level : int32_t {
+    zb_swift_log_level_error ZB_SWIFT_NAME(error) = ZB_LOG_ERROR,
+    zb_swift_log_level_warn ZB_SWIFT_NAME(warn) = ZB_LOG_WARN,
+    zb_swift_log_level_info ZB_SWIFT_NAME(info) = ZB_LOG_INFO,
+    zb_swift_log_level_debug ZB_SWIFT_NAME(debug) = ZB_LOG_DEBUG
+};
+#undef ZB_SWIFT_NAME
+#undef ZB_SWIFT_OPEN_ENUM
+#endif
+
+#if defined(__has_feature)
+#if __has_feature(nullability)
 #pragma clang diagnostic pop
+#endif
 #endif
 
 #endif /* ZEROBIND_H */

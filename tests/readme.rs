@@ -19,6 +19,7 @@ fn links_lead_somewhere() {
     for document in [
         "README.md",
         "docs/architecture.md",
+        "docs/bindings.md",
         "docs/data.md",
         "docs/engines.md",
         "docs/lifetimes.md",

@@ -39,8 +39,8 @@ static inline zb_loan zb_loan_input(zb_slot slot, const void *data, size_t size,
 #else
     {
         union {
-            const void *from;
-            void *to;
+            const void *ZB_NULLABLE from;
+            void *ZB_NULLABLE to;
         } pointer;
         pointer.from = data;
         loan.data = pointer.to;
@@ -91,8 +91,21 @@ ZB_STATIC_ASSERT(sizeof(zb_context_stats) == 48, "zb_context_stats");
 #undef ZB_STATIC_ASSERT
 #endif
 
-#if defined(__clang__)
+#if defined(__swift__)
+/* For Swift alone: the sets of numbers as enums that take any number, ZBStatus(rawValue: status) == .busy. */
+#pragma clang diagnostic ignored "-Wfixed-enum-extension"
+#define ZB_SWIFT_NAME(name) __attribute__((swift_name(#name)))
+#define ZB_SWIFT_OPEN_ENUM(name) __attribute__((enum_extensibility(open), swift_name(#name)))
+
+@SWIFT_ENUMS@
+#undef ZB_SWIFT_NAME
+#undef ZB_SWIFT_OPEN_ENUM
+#endif
+
+#if defined(__has_feature)
+#if __has_feature(nullability)
 #pragma clang diagnostic pop
+#endif
 #endif
 
 #endif /* ZEROBIND_H */

@@ -83,12 +83,16 @@ struct DLManagedTensorVersioned;
 #define ZB_MUST_USE
 #endif
 
-/* Parameters that may not be NULL (clang warns; at run time it is ZB_ERROR_NULL_ARGUMENT). */
-#if defined(__clang__)
+/* Pointers that may not be NULL (clang warns; at run time it is ZB_ERROR_NULL_ARGUMENT), and those that may. */
+#if defined(__has_feature)
+#if __has_feature(nullability)
 #define ZB_NONNULL _Nonnull
+#define ZB_NULLABLE _Nullable
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wnullability-extension"
-#pragma clang diagnostic ignored "-Wnullability-completeness"
-#else
+#endif
+#endif
+#ifndef ZB_NONNULL
 #define ZB_NONNULL
+#define ZB_NULLABLE
 #endif
