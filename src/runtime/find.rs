@@ -1,11 +1,11 @@
 //! Finding and opening an engine's shared library.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::c_void;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use libloading::Library;
 
+use super::library::file_of;
 use crate::base::{Error, Result, Status, log};
 
 /// How an engine's library can be called and where the user can say where it is.
@@ -91,40 +91,4 @@ fn full_text(error: &dyn std::error::Error) -> String {
 /// The folder of the file that this code was loaded from.
 fn own_folder() -> Option<PathBuf> {
     file_of(own_folder as *const c_void)?.parent().map(Path::to_owned)
-}
-
-/// The file that the loader opened for the library that holds an address, which a bare name does not tell.
-#[cfg(unix)]
-pub fn file_of(address: *const c_void) -> Option<PathBuf> {
-    use std::os::unix::ffi::OsStrExt;
-
-    // SAFETY: an all-zero Dl_info is a valid value of that plain C struct.
-    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: any address may be asked for, and `info` is a place to write to.
-    if unsafe { libc::dladdr(address, &mut info) } == 0 || info.dli_fname.is_null() {
-        return None;
-    }
-    // SAFETY: on success dli_fname is a NUL-terminated string owned by the loader.
-    let file = unsafe { CStr::from_ptr(info.dli_fname) };
-    Some(Path::new(std::ffi::OsStr::from_bytes(file.to_bytes())).to_owned())
-}
-
-#[cfg(not(unix))]
-pub fn file_of(_address: *const c_void) -> Option<PathBuf> {
-    None
-}
-
-/// Texts given to the host for the life of the process.
-static KEPT: Mutex<Vec<&'static CStr>> = Mutex::new(Vec::new());
-
-/// A text that lives as long as the process. The same text again costs no further memory.
-pub fn keep_text(text: &str) -> &'static CStr {
-    let clean = CString::new(text.replace('\0', " ")).unwrap_or_default();
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = kept.iter().find(|known| ***known == *clean) {
-        return known;
-    }
-    let new: &'static CStr = Box::leak(clean.into_boxed_c_str());
-    kept.push(new);
-    new
 }

@@ -3,11 +3,20 @@
 //! A new engine is one folder here and one line in [`ALL`]. Nothing above this module asks which engine it talks to:
 //! what differs is told by [`Facts`] and [`Plan`].
 
+#[cfg(not(all(feature = "tflite", feature = "onnxruntime")))]
+mod absent;
+#[cfg(all(feature = "load-dynamic", any(feature = "tflite", feature = "onnxruntime")))]
 mod find;
+mod format;
+#[cfg(any(feature = "tflite", feature = "onnxruntime"))]
+mod library;
 #[cfg(feature = "mock")]
 pub mod mock;
+#[cfg(any(feature = "tflite", feature = "onnxruntime"))]
 mod once;
+#[cfg(feature = "onnxruntime")]
 mod onnxruntime;
+#[cfg(feature = "tflite")]
 mod tflite;
 
 use std::ffi::{CStr, c_void};
@@ -17,10 +26,17 @@ use std::sync::Arc;
 use crate::base::{Desc, Dims, Metadata, Result, Signature, Slot, SlotFlags, SlotInfo};
 use crate::memory::HostRange;
 
-/// Every engine of this build, in the order in which they are asked whether they know a model.
+/// Every engine, in the order in which they are asked whether they know a model. One that this build was made without is
+/// there too, and says so when it is asked for anything.
 pub static ALL: &[&dyn Runtime] = &[
+    #[cfg(feature = "tflite")]
     &tflite::Tflite,
+    #[cfg(not(feature = "tflite"))]
+    &absent::TFLITE,
+    #[cfg(feature = "onnxruntime")]
     &onnxruntime::OnnxRuntime,
+    #[cfg(not(feature = "onnxruntime"))]
+    &absent::ONNXRUNTIME,
     #[cfg(feature = "mock")]
     &mock::Mock,
 ];

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use once_cell::sync::OnceCell;
 
 use super::RuntimeInfo;
+use super::library::keep_text;
 use crate::base::{Error, Result, fail};
 
 /// Holds an engine once it is loaded, and before that the reason why it is not.
@@ -20,10 +21,36 @@ pub struct LoadedOnce<T> {
 /// An engine with the library that it came from.
 pub struct Loaded<T> {
     pub engine: T,
+    pub origin: Origin,
+}
+
+/// The library of an engine.
+#[derive(Clone, Copy)]
+pub struct Origin {
     pub version: &'static CStr,
     /// The file that the loader really opened.
     pub path: &'static CStr,
 }
+
+impl Origin {
+    pub fn new(version: &str, path: &Path) -> Origin {
+        Origin { version: keep_text(version), path: keep_text(&path.display().to_string()) }
+    }
+
+    fn info(self) -> RuntimeInfo {
+        RuntimeInfo { available: true, version: Some(self.version), path: Some(self.path), reason: None }
+    }
+}
+
+/// Why another file cannot be had, for texts.
+#[cfg(not(feature = "linked"))]
+const STAYS: &str = "is loaded from";
+#[cfg(feature = "linked")]
+const STAYS: &str = "is linked into this build of zerobind, and comes from";
+#[cfg(not(feature = "linked"))]
+const CURE: &str = "name the library that you want before the first model is opened";
+#[cfg(feature = "linked")]
+const CURE: &str = "give NULL, or use a build with the cargo feature `load-dynamic`";
 
 impl<T> LoadedOnce<T> {
     pub const fn new(name: &'static str) -> LoadedOnce<T> {
@@ -36,12 +63,11 @@ impl<T> LoadedOnce<T> {
     pub fn get(&self, explicit: Option<&Path>, load: impl FnOnce() -> Result<Loaded<T>>) -> Result<&T> {
         let loaded = self.loaded.get_or_try_init(|| load().inspect_err(|error| self.remember(error)))?;
         match explicit {
-            Some(path) if !is_same_file(path, loaded.path) => fail!(
+            Some(path) if !is_same_file(path, loaded.origin.path) => fail!(
                 InvalidArgument,
-                "{} is loaded from {} and stays for the life of the process, so {} cannot be loaded too: name the \
-                 library that you want before the first model is opened",
+                "{} {STAYS} {} and stays for the life of the process, so {} cannot be loaded too: {CURE}",
                 self.name,
-                loaded.path.to_string_lossy(),
+                loaded.origin.path.to_string_lossy(),
                 path.display()
             ),
             _ => Ok(&loaded.engine),
@@ -51,19 +77,31 @@ impl<T> LoadedOnce<T> {
     /// What is known, without loading anything.
     pub fn info(&self) -> RuntimeInfo {
         match self.loaded.get() {
-            Some(loaded) => {
-                RuntimeInfo { available: true, version: Some(loaded.version), path: Some(loaded.path), reason: None }
-            }
-            None => {
-                let reason = *self.reason.lock().unwrap_or_else(PoisonError::into_inner);
-                RuntimeInfo { reason: Some(reason.unwrap_or(c"not loaded yet")), ..RuntimeInfo::default() }
-            }
+            Some(loaded) => loaded.origin.info(),
+            None => unavailable(self.reason().unwrap_or(c"not loaded yet")),
         }
     }
 
-    fn remember(&self, error: &Error) {
-        *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(super::find::keep_text(&error.text));
+    /// What is known of an engine that is in the process from the start; `origin` is asked as long as it was not used.
+    #[cfg(feature = "linked")]
+    pub fn info_of_linked(&self, origin: impl FnOnce() -> Result<Origin>) -> RuntimeInfo {
+        if self.loaded.get().is_some() || self.reason().is_some() {
+            return self.info();
+        }
+        origin().map_or_else(|error| unavailable(keep_text(&error.text)), Origin::info)
     }
+
+    fn reason(&self) -> Option<&'static CStr> {
+        *self.reason.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remember(&self, error: &Error) {
+        *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(keep_text(&error.text));
+    }
+}
+
+fn unavailable(reason: &'static CStr) -> RuntimeInfo {
+    RuntimeInfo { reason: Some(reason), ..RuntimeInfo::default() }
 }
 
 /// Whether a path that the caller gave is the file that is loaded.
@@ -83,7 +121,7 @@ mod tests {
     use crate::base::Status;
 
     fn loaded() -> Result<Loaded<u32>> {
-        Ok(Loaded { engine: 7, version: c"1.2", path: c"/lib/engine.so" })
+        Ok(Loaded { engine: 7, origin: Origin::new("1.2", Path::new("/lib/engine.so")) })
     }
 
     #[test]

@@ -5,10 +5,10 @@
 
 use std::path::{Component, Path};
 
-use super::probe;
-use super::wire::{Field, Fields, Value};
 use crate::base::{Result, fail};
 use crate::runtime::ModelSource;
+use crate::runtime::format::onnx;
+use crate::runtime::format::wire::{Field, Fields, Value};
 
 /// How the engine marks, in its own memory, a tensor whose "file" is an address.
 const ADDRESS_MARKER: &[u8] = b"_ORT_MEM_ADDR_";
@@ -18,7 +18,7 @@ const DEEPEST: usize = 256;
 
 /// Refuses references that are not to a file in the folder of the model or below it.
 pub fn check(source: &ModelSource) -> Result<()> {
-    if probe::is_ort_format(source.bytes()) {
+    if onnx::is_ort_format(source.bytes()) {
         return Ok(());
     }
     let folder = source.path.as_deref().map(|path| path.parent().unwrap_or(Path::new("")));

@@ -1,7 +1,7 @@
 //! The graph of a model, as far as it tells how tensors are used.
 
 use super::tensor::Tensor;
-use super::wire::{Fields, Value};
+use crate::runtime::format::wire::{Fields, Value};
 
 /// The engine's reader gives up at 100 messages inside each other.
 const DEEPEST: usize = 256;

@@ -1,35 +1,22 @@
-//! The library, loaded once for the whole process and never unloaded.
+//! The engine, started once for the whole process and never unloaded.
 
-use std::ffi::c_void;
 use std::path::Path;
 
-use ort_sys::{OrtAllocatorType, OrtApiBase, OrtEnv, OrtMemType, OrtMemoryInfo};
+use ort_sys::{OrtAllocatorType, OrtEnv, OrtMemType, OrtMemoryInfo};
 
+#[cfg(not(feature = "linked"))]
+use super::dynamic as origin;
 use super::failure::{Failure, Outcome, check};
+#[cfg(feature = "linked")]
+use super::linked as origin;
 use super::logger;
 use super::owned::Owned;
 use super::symbols::Api;
-use crate::base::{Error, Result, Status, fail};
-use crate::runtime::RuntimeInfo;
-use crate::runtime::find::{self, Found, Names, keep_text};
-use crate::runtime::once::{Loaded, LoadedOnce};
+use crate::base::{Error, Result, Status};
+use crate::runtime::once::{Loaded, LoadedOnce, Origin};
+use crate::runtime::{RuntimeInfo, format};
 
-const NAMES: Names = Names {
-    engine: "ONNX Runtime",
-    variable: "ZEROBIND_ONNXRUNTIME_LIB",
-    files: FILES,
-    hint: "Install ONNX Runtime 1.17 or newer (the Python package onnxruntime contains the library), or name the file in \
-           ZEROBIND_ONNXRUNTIME_LIB or in zb_runtime_load.",
-};
-
-#[cfg(windows)]
-const FILES: &[&str] = &["onnxruntime.dll"];
-#[cfg(target_vendor = "apple")]
-const FILES: &[&str] = &["libonnxruntime.dylib", "libonnxruntime.1.dylib"];
-#[cfg(not(any(windows, target_vendor = "apple")))]
-const FILES: &[&str] = &["libonnxruntime.so", "libonnxruntime.so.1"];
-
-/// The loaded engine. Never dropped, so that its threads and statics outlive every user and no destructor of it runs at
+/// The engine in the process. Never dropped, so that its threads and statics outlive every user and no destructor of it runs at
 /// process exit.
 pub struct Engine {
     pub api: Api,
@@ -47,42 +34,25 @@ impl Engine {
     }
 }
 
-static ENGINE: LoadedOnce<Engine> = LoadedOnce::new(NAMES.engine);
+static ENGINE: LoadedOnce<Engine> = LoadedOnce::new(format::ONNXRUNTIME.name);
 
 /// The engine; loaded now, from `path` or by the search order, if it is not yet.
 pub fn engine(path: Option<&Path>) -> Result<&'static Engine> {
-    ENGINE.get(path, || start(path))
+    ENGINE.get(path, || origin::start(path))
 }
 
 /// What is known, without loading anything.
 pub fn info() -> RuntimeInfo {
-    ENGINE.info()
+    origin::info(&ENGINE)
 }
 
-pub(super) fn start(path: Option<&Path>) -> Result<Loaded<Engine>> {
-    let (found, (api, version)) = find::open(&NAMES, path, table_of)?;
-    let file = find::file_of(api.CreateSession as *const c_void).unwrap_or(found.path);
-    // From here on code of the library runs and may start threads, so it is never unloaded, not even after a failure.
-    std::mem::forget(found.library);
+/// Starts the engine of a library that is in the process and stays there.
+pub fn start(api: Api, version: &str, file: &Path) -> Result<Loaded<Engine>> {
     let unusable = |failure: Failure| Error::new(Status::RuntimeUnavailable, format!("{}: {failure}", file.display()));
     let env = create_env(api).map_err(unusable)?;
     silence(api, &env).map_err(unusable)?;
     let host_memory = create_host_memory(api).map_err(unusable)?;
-    Ok(Loaded {
-        engine: Engine { api, host_memory, env },
-        version: keep_text(&version),
-        path: keep_text(&file.display().to_string()),
-    })
-}
-
-fn table_of(found: &Found) -> Result<(Api, String)> {
-    type GetApiBase = unsafe extern "system" fn() -> *const OrtApiBase;
-    // SAFETY: the type is that of the one symbol of this name, which ONNX Runtime has exported since its first version.
-    let Ok(get_base) = (unsafe { found.library.get::<GetApiBase>(b"OrtGetApiBase\0") }) else {
-        return fail!(RuntimeUnavailable, "the library does not export OrtGetApiBase, so it is not ONNX Runtime");
-    };
-    // SAFETY: the function takes nothing; when this result is used, the caller keeps the library loaded for good.
-    unsafe { Api::of(get_base()) }
+    Ok(Loaded { engine: Engine { api, host_memory, env }, origin: Origin::new(version, file) })
 }
 
 /// The one environment. A second one asked for in this process, by the host itself for example, is the same object, and

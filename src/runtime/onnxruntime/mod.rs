@@ -1,4 +1,4 @@
-//! ONNX Runtime, through the C API of whatever library is found at run time.
+//! ONNX Runtime, through its C API.
 //!
 //! `load` finds the library and keeps the one environment of the process, `symbols` and `owned` make its API safe to hold,
 //! `model` shares sessions between contexts, `context` runs one. Only the CPU is asked to compute.
@@ -10,9 +10,13 @@ mod constants;
 mod context;
 mod describe;
 mod dtype;
+#[cfg(not(feature = "linked"))]
+mod dynamic;
 mod external;
 mod failure;
 mod graph;
+#[cfg(feature = "linked")]
+mod linked;
 mod load;
 mod logger;
 mod metadata;
@@ -22,7 +26,6 @@ mod operators;
 mod options;
 mod owned;
 mod ports;
-mod probe;
 mod quantization;
 mod run;
 mod run_failure;
@@ -33,7 +36,6 @@ mod tensor;
 mod terminate;
 mod uses;
 mod value;
-mod wire;
 
 #[cfg(test)]
 mod tests;
@@ -43,22 +45,22 @@ mod writer;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{EngineModel, ModelSource, Runtime, RuntimeInfo};
+use super::{EngineModel, ModelSource, Runtime, RuntimeInfo, format};
 use crate::base::Result;
 
 pub struct OnnxRuntime;
 
 impl Runtime for OnnxRuntime {
     fn id(&self) -> i32 {
-        2
+        format::ONNXRUNTIME.id
     }
 
     fn name(&self) -> &'static str {
-        "ONNX Runtime"
+        format::ONNXRUNTIME.name
     }
 
     fn recognises(&self, model: &[u8]) -> bool {
-        probe::is_onnx(model) || probe::is_ort_format(model)
+        (format::ONNXRUNTIME.recognises)(model)
     }
 
     fn load(&self, path: Option<&Path>) -> Result<()> {

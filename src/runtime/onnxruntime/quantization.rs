@@ -7,14 +7,14 @@ use super::constants::Constants;
 use super::graph::Graph;
 use super::model::Slots;
 use super::operators::Operator;
-use super::probe;
 use super::uses::{Parameters, Use, Uses};
 use crate::base::{Desc, Dtype, Quantization, SlotInfo};
+use crate::runtime::format::onnx;
 
 /// Notes in the slots of a model what its graph tells of them. Costs nothing where no slot can be quantized.
 pub fn note(model: &[u8], slots: &mut Slots) {
     let can_be = |slots: &[SlotInfo]| slots.iter().any(|slot| can_be_quantized(&slot.desc));
-    if probe::is_ort_format(model) || !(can_be(&slots.inputs) || can_be(&slots.outputs)) {
+    if onnx::is_ort_format(model) || !(can_be(&slots.inputs) || can_be(&slots.outputs)) {
         return;
     }
     let names = &slots.names;

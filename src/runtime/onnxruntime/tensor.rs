@@ -1,6 +1,6 @@
 //! Small tensors inside a model: scales and zero points.
 
-use super::wire::{Fields, Value};
+use crate::runtime::format::wire::{Fields, Value};
 
 /// Numbers of ONNX for element types.
 const F32: u64 = 1;

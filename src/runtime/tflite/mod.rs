@@ -6,10 +6,14 @@
 mod cancel;
 mod context;
 mod dry_run;
+#[cfg(not(feature = "linked"))]
+mod dynamic;
 mod file;
 mod flatbuffer;
 mod hold;
 mod interpreter;
+#[cfg(feature = "linked")]
+mod linked;
 mod load;
 mod model;
 mod place;
@@ -26,22 +30,22 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{EngineModel, ModelSource, Runtime, RuntimeInfo};
+use super::{EngineModel, ModelSource, Runtime, RuntimeInfo, format};
 use crate::base::Result;
 
 pub struct Tflite;
 
 impl Runtime for Tflite {
     fn id(&self) -> i32 {
-        1
+        format::TFLITE.id
     }
 
     fn name(&self) -> &'static str {
-        "TFLite"
+        format::TFLITE.name
     }
 
     fn recognises(&self, model: &[u8]) -> bool {
-        model::is_tflite(model)
+        (format::TFLITE.recognises)(model)
     }
 
     fn load(&self, path: Option<&Path>) -> Result<()> {

@@ -11,11 +11,6 @@ use super::symbols::Symbols;
 use crate::base::{Dims, Metadata, Result, Side, Signature, Slot, SlotInfo, fail};
 use crate::runtime::{EngineContext, EngineModel, EngineOptions, ModelSource};
 
-/// Whether the bytes bear the mark of TFLite's model format.
-pub fn is_tflite(bytes: &[u8]) -> bool {
-    bytes.get(4..8) == Some(b"TFL3")
-}
-
 /// What all contexts of a model need to know of it.
 pub struct Declared {
     pub parsed: Arc<ParsedModel>,
@@ -130,13 +125,6 @@ fn list(interpreter: &Interpreter, tensors: &[c_int], slot: fn(usize) -> Slot) -
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_mark_is_at_offset_four() {
-        assert!(is_tflite(b"\x1c\0\0\0TFL3rest"));
-        assert!(!is_tflite(b"TFL3"));
-        assert!(!is_tflite(b"\x08\x07\x12\x04onnx"));
-    }
 
     #[test]
     fn slots_of_one_tensor_point_to_the_first() {

@@ -26,10 +26,11 @@ fn the_library_stays_what_it_was_loaded_from() {
 }
 
 #[test]
+#[cfg(not(feature = "linked"))]
 fn what_is_not_the_library_is_refused_with_the_whole_story() {
     let this_program = std::env::current_exe().unwrap();
     for wrong in [Path::new("/no/such/libonnxruntime.so"), Path::new("/dev/null"), &this_program] {
-        let error = load::start(Some(wrong)).err().unwrap();
+        let error = super::super::dynamic::start(Some(wrong)).err().unwrap();
         assert_eq!(error.status, Status::RuntimeUnavailable);
         for word in [&*wrong.to_string_lossy(), "the path given", "ZEROBIND_ONNXRUNTIME_LIB"] {
             assert!(error.text.contains(word), "{word}: {}", error.text);

@@ -1,4 +1,4 @@
-//! Whether bytes look like a model for this engine.
+//! Whether bytes look like a model of ONNX Runtime.
 
 use super::wire::{Field, Fields, Value};
 
