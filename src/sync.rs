@@ -245,3 +245,14 @@ macro_rules! const_fn {
     };
 }
 pub(crate) use const_fn;
+
+/// Stores a value, and gives the old one. No SeqCst load that comes later in this thread is done before.
+///
+/// Loom knows that order of fences only; on x86-64 a fence would cost as much as the exchange, which is one already.
+#[inline]
+pub fn announce(place: &AtomicU64, value: u64) -> u64 {
+    let before = place.swap(value, Ordering::SeqCst);
+    #[cfg(all(test, feature = "loom"))]
+    fence(Ordering::SeqCst);
+    before
+}

@@ -11,7 +11,7 @@ mod tests;
 use std::sync::Arc;
 
 use crate::runtime::Canceller;
-use crate::sync::{AtomicU64, Backoff, Ordering};
+use crate::sync::{AtomicU64, Backoff, Ordering, announce};
 
 /// Why a run is to stop; the first cause counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ const TOLD: [u64; 2] = [4, 5];
 /// The run of one context, as those see it who may want it to end.
 pub struct Stop {
     state: AtomicU64,
+    /// Another one for each.
+    id: u64,
     /// `None`: the engine cannot be stopped; a request still counts before it starts.
     engine: Option<Arc<dyn Canceller>>,
 }
@@ -55,26 +57,34 @@ pub struct Running<'a> {
 
 impl Stop {
     pub fn new(engine: Option<Arc<dyn Canceller>>) -> Stop {
-        Stop { state: AtomicU64::new(IDLE), engine }
+        Stop { state: AtomicU64::new(IDLE), id: next_id(), engine }
+    }
+
+    pub fn id(&self) -> u64 {
+        self.id
     }
 
     pub fn can_stop(&self) -> bool {
         self.engine.is_some()
     }
 
-    /// Begins the next run. There is at most one at a time.
+    /// Begins the next run, and announces it: SeqCst loads that come later are not done before. There is at most one at a time.
     #[inline]
     pub fn begin(self: &Arc<Stop>) -> Running<'_> {
         // only a run changes the number, so nobody else writes here now
         let number = (self.state.load(Ordering::Relaxed) >> PHASE_BITS).wrapping_add(1);
-        self.state.store(number << PHASE_BITS | RUNNING, Ordering::Release);
+        announce(&self.state, number << PHASE_BITS | RUNNING);
         Running { stop: self, number }
     }
 
     /// The number of the run in progress.
     pub fn current(&self) -> Option<u64> {
-        let state = self.state.load(Ordering::Acquire);
-        (state & PHASE != IDLE).then_some(state >> PHASE_BITS)
+        run_of(self.state.load(Ordering::Acquire))
+    }
+
+    /// The same for one who has announced something: either the run that begins sees that, or this sees the run.
+    pub fn current_now(&self) -> Option<u64> {
+        run_of(self.state.load(Ordering::SeqCst))
     }
 
     /// Asks a run to stop. Asking again tells the engine again: one that was just about to start may have missed it.
@@ -147,6 +157,15 @@ impl Drop for Running<'_> {
             self.end_slowly();
         }
     }
+}
+
+fn run_of(state: u64) -> Option<u64> {
+    (state & PHASE != IDLE).then_some(state >> PHASE_BITS)
+}
+
+fn next_id() -> u64 {
+    static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 fn cause_of(phase: u64) -> Option<Cause> {

@@ -5,10 +5,17 @@
 
 #[cfg(all(test, feature = "loom"))]
 mod models;
+mod sole;
 #[cfg(all(test, not(feature = "loom")))]
 mod tests;
 
-use crate::sync::{AtomicU32, Ordering, const_fn};
+use std::sync::Arc;
+
+use super::stop::Stop;
+use crate::sync::{AtomicU32, Ordering};
+
+use sole::Sole;
+pub use sole::Token;
 
 /// The state of a tensor that is being written. Every other value is the number of its readers.
 const WRITER: u32 = u32::MAX;
@@ -21,23 +28,40 @@ pub enum Access {
 }
 
 #[derive(Debug)]
-pub struct Usage(AtomicU32);
+pub struct Usage {
+    state: AtomicU32,
+    sole: Sole,
+}
 
 impl Usage {
-    const_fn! {
-        pub fn new() -> Self {
-            Self(AtomicU32::new(0))
-        }
+    pub fn new() -> Self {
+        Self { state: AtomicU32::new(0), sole: Sole::new() }
+    }
+
+    /// For a run: says that only this context uses the tensor, unless somebody else does.
+    pub fn claim(&self, stop: &Arc<Stop>, access: Access) -> Token {
+        self.sole.claim(stop, access)
+    }
+
+    /// For a run that has begun: whether it may use the tensor without a start and an end.
+    #[inline]
+    pub fn is_sole(&self, token: Token) -> bool {
+        self.sole.is(token)
+    }
+
+    /// For a run that has begun: it is going to start and end the use as others do, from now on.
+    pub fn give_up_sole(&self, stop: &Arc<Stop>) {
+        self.sole.give_up(stop);
     }
 
     /// One more reader, unless someone writes.
     #[inline]
     #[must_use = "a refused reader must not read"]
-    pub fn try_read(&self) -> bool {
-        let mut seen = self.0.load(Ordering::Relaxed);
+    fn try_read(&self) -> bool {
+        let mut seen = self.state.load(Ordering::Relaxed);
         while seen < MOST_READERS {
             // Acquire: what the last writer wrote is visible to this reader.
-            match self.0.compare_exchange_weak(seen, seen + 1, Ordering::Acquire, Ordering::Relaxed) {
+            match self.state.compare_exchange_weak(seen, seen + 1, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(now) => seen = now,
             }
@@ -48,31 +72,32 @@ impl Usage {
     /// The only user, unless there is one already.
     #[inline]
     #[must_use = "a refused writer must not write"]
-    pub fn try_write(&self) -> bool {
+    fn try_write(&self) -> bool {
         // Acquire: every earlier use is over before this writer's first byte.
-        self.0.compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        self.state.compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     #[inline]
-    pub fn end_read(&self) {
-        let before = self.0.fetch_sub(1, Ordering::Release);
+    fn end_read(&self) {
+        let before = self.state.fetch_sub(1, Ordering::Release);
         debug_assert!(before != 0 && before != WRITER, "no reader to end");
     }
 
     #[inline]
-    pub fn end_write(&self) {
-        debug_assert_eq!(self.0.load(Ordering::Relaxed), WRITER, "no writer to end");
+    fn end_write(&self) {
+        debug_assert_eq!(self.state.load(Ordering::Relaxed), WRITER, "no writer to end");
         // A plain store is enough: nobody else changes the state while there is a writer.
-        self.0.store(0, Ordering::Release);
+        self.state.store(0, Ordering::Release);
     }
 
     #[inline]
     #[must_use = "a refused user must not touch the memory"]
     pub fn try_start(&self, access: Access) -> bool {
-        match access {
-            Access::Read => self.try_read(),
-            Access::Write => self.try_write(),
-        }
+        self.sole.admits(access)
+            && match access {
+                Access::Read => self.try_read(),
+                Access::Write => self.try_write(),
+            }
     }
 
     #[inline]

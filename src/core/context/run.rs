@@ -12,7 +12,7 @@ use crate::core::Tensor;
 use crate::core::event::CancelFlag;
 use crate::core::queue::hold_patiently;
 use crate::core::stop::{Cause, Running, Stop};
-use crate::core::usage::{self, Access, Usage, Uses};
+use crate::core::usage::{self, Access, Token, Usage, Uses};
 use crate::core::watchdog::{self, Armed};
 use crate::memory::HostRange;
 use crate::runtime::OutputView;
@@ -60,8 +60,17 @@ impl Limits<'_> {
 pub struct Use {
     tensor: Arc<Tensor>,
     access: Access,
+    /// Whether nobody else uses it, so that a run need not say that it does.
+    token: Token,
     /// A slot that it is bound to, for texts.
     position: usize,
+}
+
+impl Use {
+    #[inline]
+    fn is_sole(&self) -> bool {
+        self.tensor.usage().is_sole(self.token)
+    }
 }
 
 impl Uses for Use {
@@ -100,10 +109,18 @@ impl Context {
         // whoever wants this run to end can say so from here on
         let running = stop.begin();
         if !self.settled {
-            self.settle()?;
+            self.settle(stop)?;
         }
         self.viewable = false;
-        let uses = std::mem::take(&mut self.uses);
+        if !self.can_vanish && self.uses.iter().all(Use::is_sole) {
+            return self.run_watched(&running, limits);
+        }
+        let mut uses = std::mem::take(&mut self.uses);
+        for used in &mut uses {
+            if std::mem::replace(&mut used.token, Token::NONE) != Token::NONE {
+                used.tensor.usage().give_up_sole(stop);
+            }
+        }
         let result = self.run_holding(&uses, &running, limits);
         self.uses = uses;
         result
@@ -271,7 +288,7 @@ impl Context {
     }
 
     /// Lists each bound tensor of the run once, as written if any slot writes it.
-    pub(super) fn collect_uses(&mut self) {
+    pub(super) fn collect_uses(&mut self, stop: &Arc<Stop>) {
         self.uses.clear();
         for position in 0..self.slots.len() {
             let state = &self.slots[position];
@@ -280,8 +297,11 @@ impl Context {
             match self.uses.iter_mut().find(|known| Arc::ptr_eq(&known.tensor, tensor)) {
                 Some(known) if access == Access::Write => known.access = access,
                 Some(_) => {}
-                None => self.uses.push(Use { tensor: tensor.clone(), access, position }),
+                None => self.uses.push(Use { tensor: tensor.clone(), access, token: Token::NONE, position }),
             }
+        }
+        for used in &mut self.uses {
+            used.token = used.tensor.usage().claim(stop, used.access);
         }
         self.can_vanish = self.uses.iter().any(|used| used.tensor.can_vanish());
     }

@@ -1,14 +1,17 @@
 //! Checking the whole set of memory for a run, and handing it to the engine.
 
+use std::sync::Arc;
+
 use super::route::Route;
 use super::{Attached, Context};
 use crate::base::{Result, Slot, fail};
+use crate::core::stop::Stop;
 use crate::memory::{Buffer, HostRange};
 use crate::runtime::Stay;
 
 impl Context {
     /// Makes everything ready for `engine.run`: shapes, checks, attachments. Writes no memory of the host.
-    pub(super) fn settle(&mut self) -> Result<()> {
+    pub(super) fn settle(&mut self, stop: &Arc<Stop>) -> Result<()> {
         self.prepare()?;
         self.viewable = false;
         self.remembered = false;
@@ -28,7 +31,7 @@ impl Context {
         for position in 0..self.slots.len() {
             self.attach(position)?;
         }
-        self.collect_uses();
+        self.collect_uses(stop);
         self.settled = !lent;
         Ok(())
     }

@@ -361,7 +361,10 @@ impl State {
             lane.task = None;
         }
         let mut is_own_refused = false;
-        for id in self.ids(queue) {
+        // nothing but the first is kept from its end by a call to the executor
+        let concerned = if is_refused { lane.line.len() } else { 1 };
+        let ids: Vec<_> = lane.line.iter().take(concerned).copied().collect();
+        for id in ids {
             let Some(operation) = self.operations.get_mut(&id).filter(|operation| operation.work.is_some()) else {
                 continue;
             };

@@ -2,7 +2,8 @@
 //! access that is not ordered after the last write, and any write that is not ordered after the last access.
 
 use super::Access::{Read, Write};
-use super::{Usage, hold};
+use super::{Token, Usage, hold};
+use crate::core::stop::Stop;
 use crate::sync::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread::spawn;
@@ -17,6 +18,13 @@ unsafe impl Sync for Tensor {}
 
 fn tensor() -> Arc<Tensor> {
     Arc::new(Tensor { usage: Usage::new(), bytes: UnsafeCell::new(0) })
+}
+
+/// One that is shared already: what it takes to become that has models of its own.
+fn shared_tensor() -> Arc<Tensor> {
+    let tensor = tensor();
+    assert!(read(&tensor).is_some());
+    tensor
 }
 
 fn read(tensor: &Tensor) -> Option<u32> {
@@ -46,7 +54,7 @@ fn run(input: &Tensor, output: &Tensor) -> Result<(), usize> {
 #[test]
 fn loom_readers_and_a_writer() {
     loom::model(|| {
-        let tensor = tensor();
+        let tensor = shared_tensor();
         let readers = [(); 2].map(|()| {
             let tensor = tensor.clone();
             spawn(move || read(&tensor))
@@ -64,7 +72,7 @@ fn loom_readers_and_a_writer() {
 #[test]
 fn loom_readers_never_refuse_each_other() {
     loom::model(|| {
-        let tensor = tensor();
+        let tensor = shared_tensor();
         let other = {
             let tensor = tensor.clone();
             spawn(move || read(&tensor))
@@ -78,7 +86,7 @@ fn loom_readers_never_refuse_each_other() {
 #[test]
 fn loom_writers_exclude_each_other() {
     loom::model(|| {
-        let tensor = tensor();
+        let tensor = shared_tensor();
         let other = {
             let tensor = tensor.clone();
             spawn(move || add_one(&tensor).is_some())
@@ -109,5 +117,82 @@ fn loom_crossed_runs_end() {
         };
         assert_eq!(sum, wanted);
         assert!(one.usage.try_write() && two.usage.try_write());
+    });
+}
+
+/// A context that runs on a tensor that it was the only user of, as a run does it. `None`: somebody else has it.
+fn run_alone(stop: &std::sync::Arc<Stop>, tensor: &Tensor, token: &mut Token) -> Option<()> {
+    let _running = stop.begin();
+    if *token == Token::NONE {
+        *token = tensor.usage.claim(stop, Write);
+    }
+    if tensor.usage.is_sole(*token) {
+        // SAFETY: nobody else may use it while this run is in progress.
+        unsafe { *tensor.bytes.get_mut().deref() += 1 };
+        return Some(());
+    }
+    tensor.usage.give_up_sole(stop);
+    *token = Token::NONE;
+    add_one(tensor)
+}
+
+#[test]
+fn loom_a_tensor_that_becomes_shared_during_a_run() {
+    loom::model(|| {
+        let tensor = tensor();
+        let stop = std::sync::Arc::new(Stop::new(None));
+        let mut token = Token::NONE;
+        let owner = {
+            let (tensor, stop) = (tensor.clone(), stop.clone());
+            spawn(move || (0..2).filter(|_| run_alone(&stop, &tensor, &mut token).is_some()).count())
+        };
+        let wrote = usize::from(add_one(&tensor).is_some());
+        let count = owner.join().unwrap() + wrote;
+        assert_eq!(read(&tensor), Some(u32::try_from(count).unwrap()));
+    });
+}
+
+#[test]
+fn loom_two_contexts_want_to_be_the_only_user() {
+    loom::model(|| {
+        let tensor = tensor();
+        // kept until the end: loom does not see what the standard library's counters order
+        let stops = [(); 2].map(|()| std::sync::Arc::new(Stop::new(None)));
+        let contexts = stops.clone().map(|stop| {
+            let tensor = tensor.clone();
+            spawn(move || usize::from(run_alone(&stop, &tensor, &mut { Token::NONE }).is_some()))
+        });
+        let count: usize = contexts.into_iter().map(|context| context.join().unwrap()).sum();
+        assert_eq!(read(&tensor), Some(u32::try_from(count).unwrap()));
+    });
+}
+
+#[test]
+fn loom_readers_beside_the_only_user() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let tensor = tensor();
+        let stop = std::sync::Arc::new(Stop::new(None));
+        let running = stop.begin();
+        let token = tensor.usage.claim(&stop, Read);
+        drop(running);
+        let reader = {
+            let tensor = tensor.clone();
+            spawn(move || read(&tensor))
+        };
+        let writer = {
+            let tensor = tensor.clone();
+            spawn(move || add_one(&tensor))
+        };
+        let running = stop.begin();
+        if tensor.usage.is_sole(token) {
+            // SAFETY: others may read too.
+            unsafe { *tensor.bytes.get().deref() };
+        }
+        drop(running);
+        reader.join().unwrap();
+        writer.join().unwrap();
+        assert!(tensor.usage.try_write(), "someone did not give back");
     });
 }

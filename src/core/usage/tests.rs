@@ -1,7 +1,9 @@
 use super::Access::{Read, Write};
-use super::{Access, Usage, end_all, hold, start_all};
+use super::{Access, Token, Usage, end_all, hold, start_all};
+use crate::core::stop::Stop;
 use proptest::prelude::*;
 use std::panic::catch_unwind;
+use std::sync::Arc;
 
 #[test]
 fn many_read_or_one_writes() {
@@ -99,4 +101,76 @@ proptest! {
         end_all(&bind(&running));
         prop_assert!(tensors.iter().all(Usage::try_write));
     }
+}
+
+fn stop() -> Arc<Stop> {
+    Arc::new(Stop::new(None))
+}
+
+#[test]
+fn the_only_user_is_so_until_somebody_else_comes() {
+    let (usage, mine, other) = (Usage::new(), stop(), stop());
+    let token = usage.claim(&mine, Write);
+    assert!(usage.is_sole(token) && usage.claim(&mine, Write) == token);
+    assert_eq!(usage.claim(&other, Read), Token::NONE);
+    assert!(!usage.is_sole(Token::NONE));
+    // nobody runs, so it is free for whoever asks
+    assert!(usage.try_start(Write));
+    assert!(!usage.is_sole(token));
+    assert!(!usage.try_start(Read));
+    usage.end(Write);
+    // and stays shared
+    assert_eq!(usage.claim(&mine, Write), Token::NONE);
+}
+
+#[test]
+fn a_run_in_progress_keeps_others_out_until_it_is_over() {
+    for (used, wanted, is_admitted) in
+        [(Read, Read, true), (Read, Write, false), (Write, Read, false), (Write, Write, false)]
+    {
+        let (usage, mine) = (Usage::new(), stop());
+        let running = mine.begin();
+        let token = usage.claim(&mine, used);
+        assert!(usage.is_sole(token));
+        assert_eq!(usage.try_start(wanted), is_admitted, "{used:?} {wanted:?}");
+        if is_admitted {
+            usage.end(wanted);
+        }
+        drop(running);
+        // the next run of the same context says what it uses, as others do
+        let next = mine.begin();
+        assert!(!usage.is_sole(token));
+        usage.give_up_sole(&mine);
+        assert!(usage.try_start(wanted));
+        usage.end(wanted);
+        drop(next);
+    }
+}
+
+#[test]
+fn a_run_that_notices_is_not_in_its_own_way() {
+    let (usage, mine) = (Usage::new(), stop());
+    let first = mine.begin();
+    let token = usage.claim(&mine, Write);
+    drop(first);
+    let running = mine.begin();
+    // somebody wants it, and finds that it may be in use
+    assert!(!usage.try_start(Write));
+    assert!(!usage.is_sole(token));
+    usage.give_up_sole(&mine);
+    assert!(usage.try_start(Write));
+    usage.end(Write);
+    drop(running);
+}
+
+#[test]
+fn a_context_that_is_gone_is_in_nobodys_way() {
+    let usage = Usage::new();
+    let mine = stop();
+    let running = mine.begin();
+    let token = usage.claim(&mine, Write);
+    drop(running);
+    drop(mine);
+    assert!(usage.is_sole(token));
+    assert!(usage.try_start(Write));
 }
