@@ -2,6 +2,7 @@
 //!
 //! Every function checks its arguments, looks handles up, calls the core, and turns the result into a status and a text.
 
+pub mod api;
 pub mod constants;
 mod context;
 mod dlpack;
