@@ -27,7 +27,7 @@ export ZB_TEST_REFERENCE ?= $(DEPS)/reference
 CONFIGURE := $(CMAKE) -S . -G Ninja "-DCMAKE_MAKE_PROGRAM=$(ROOT)/$(TOOLS)/ninja" --log-level=WARNING
 RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 
-.PHONY: help setup build demo bench-queue test header fmt-check clippy rust-test model-check c-test c-test-default \
+.PHONY: help setup build demo bench-queue tool test header fmt-check clippy rust-test model-check c-test c-test-default \
 	c-test-clang memcheck sanitize configure clean
 
 help:
@@ -36,6 +36,7 @@ help:
 	@echo 'make bench-queue  what queues cost: round trips and bursts over direct runs (minutes, on a quiet machine)'
 	@echo 'make sanitize  the tests on the mock engine under thread and address sanitizer'
 	@echo 'make build     the library, in target/release'
+	@echo 'make tool      the zerobind command, in target/release, and its manual pages'
 	@echo 'make header    write include/zerobind.h anew after a change of the ABI'
 	@echo 'make setup     only fetch tools, engines and models into .deps'
 	@echo 'make clean     remove what was built (not .deps)'
@@ -46,6 +47,11 @@ setup:
 build: setup
 	cargo build --release --locked
 	@cd target/release && if [ -e libzerobind.so ]; then ln -sf libzerobind.so libzerobind.so.0; fi
+
+# The shared library comes first: the command is built from the same parts.
+tool: build
+	cargo build --release --locked --package zerobind-tool
+	target/release/zerobind man target/release/man
 
 demo: build configure
 	$(CMAKE) --build build --target transcribe
@@ -61,14 +67,16 @@ header:
 	UPDATE_HEADER=1 cargo test --locked --test header
 
 fmt-check:
-	cargo fmt --check
+	cargo fmt --all --check
 
 clippy:
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --all-targets --features mock -- -D warnings
+	cargo clippy --locked --all-targets --package zerobind-tool -- -D warnings
 
 rust-test: setup
 	cargo test --locked --features mock
+	cargo test --locked --package zerobind-tool
 
 # Every interleaving of the handle table and of the tensors' use states, by loom.
 model-check:

@@ -26,6 +26,7 @@ fn links_lead_somewhere() {
         "docs/queues.md",
         "docs/shapes.md",
         "docs/testing.md",
+        "docs/tool.md",
     ] {
         let folder = Path::new(document).parent().expect("a file has a folder");
         let text = read(document);

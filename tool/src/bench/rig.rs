@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::data::Source;
-use crate::abi::{Context, Desc, Slot, ZB_ERROR_SHAPE_MISMATCH, ZB_REBIND_STAGED};
+use crate::abi::*;
 use crate::failure::{Failure, Result};
 use crate::session::Session;
 
@@ -150,7 +150,9 @@ impl RigSlot {
 
 /// Whether the output got memory of its own.
 fn bind_output(context: &mut Context, slot: Slot) -> Result<bool> {
-    let can_be_bound = context.requirements(slot)?.rebind != ZB_REBIND_STAGED && context.slot_desc(slot)?.is_known();
+    let is_another = context.slot_info(slot)?.flags & (ZB_SLOT_PASS_THROUGH | ZB_SLOT_DUPLICATE) != 0;
+    let is_staged = context.requirements(slot)?.rebind == ZB_REBIND_STAGED;
+    let can_be_bound = !is_another && !is_staged && context.slot_desc(slot)?.is_known();
     if can_be_bound {
         context.bind_new(slot)?;
     }

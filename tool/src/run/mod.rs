@@ -74,10 +74,11 @@ fn bind_input(session: &mut Session, slot: Slot, path: &Path) -> Result<()> {
 fn bind_output(session: &mut Session, slot: Slot, target: Target) -> Result<Writing> {
     let desc = session.context.slot_desc(slot)?;
     let is_staged = session.context.requirements(slot)?.rebind == ZB_REBIND_STAGED;
+    let flags = session.context.slot_info(slot)?.flags;
+    let is_another = flags & (ZB_SLOT_PASS_THROUGH | ZB_SLOT_DUPLICATE) != 0;
     let mut draft = Draft::new(target)?;
-    if is_staged || !desc.is_known() {
-        let info = session.context.slot_info(slot)?;
-        return Ok(Writing { draft, copied_because: Some(why_copied(&desc, info.flags)) });
+    if is_staged || is_another || !desc.is_known() {
+        return Ok(Writing { draft, copied_because: Some(why_copied(&desc, flags)) });
     }
     let head = head(draft.shown(), &desc)?;
     draft.write(&head)?;
