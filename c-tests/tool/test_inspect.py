@@ -77,6 +77,11 @@ class Inspect(ToolTest):
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.ok("inspect", model(name))
 
+    def test_strings_have_no_memory(self):
+        [x] = self.inspect("strings")["inputs"]
+        self.assertEqual((x["dtype"], x["bytes"], x["memory"] and x["memory"]["kinds"]), ("string", None, []))
+        self.assertRegex(self.ok("inspect", model("strings")), "x +none fits")
+
     def test_what_is_no_model(self):
         with open("text", "w") as file:
             file.write("not a model at all, only words")

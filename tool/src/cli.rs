@@ -33,8 +33,9 @@ Exit codes:
   9   the engine failed
   10  out of memory
 
-Engines are looked for where ZEROBIND_TFLITE_LIB and ZEROBIND_ONNXRUNTIME_LIB say, then next to this program, then where
-the system's loader looks. ORT_DISABLE_TELEMETRY=1 keeps Microsoft's builds of ONNX Runtime from reporting when they start.";
+Engines are looked for where ZEROBIND_TFLITE_LIB and ZEROBIND_ONNXRUNTIME_LIB say, else next to this program and where \
+the system's loader looks. ORT_DISABLE_TELEMETRY=1 keeps Microsoft's builds of ONNX Runtime from reporting over the \
+network when they start.";
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -69,9 +70,9 @@ Examples:
   zerobind inspect quantized.tflite --json";
 
 const RUN_EXAMPLES: &str = "\
-A .npy file tells type and shape itself (versions 1 to 3, little-endian, C order). Any other file is taken for the bare
-bytes of the tensor. Results go to new files that take the place of old ones only when the run succeeded. An output whose
-size only the run tells is copied into its file, and the report says so; outputs that are not named are not written.
+A .npy file tells type and shape itself (versions 1 to 3, little-endian, C order). Any other file is taken for the bare \
+bytes of the tensor. Results go to new files, which take the place of old ones only when the run has succeeded. An output \
+whose size only the run tells is copied into its file, and the report says so; outputs that are not named are not written.
 
 Examples:
   zerobind run add4.onnx --input x=x.npy --input y=y.npy --output z=z.npy
@@ -79,8 +80,8 @@ Examples:
   zerobind run add4.tflite -i x=x.npy -i y=y.npy --repeat 100 --json";
 
 const BENCH_EXAMPLES: &str = "\
-Blocks of runs on bound memory alternate with blocks that copy every input in and every output out, as with an engine's
-own buffers. Inputs are zeros unless files or --seed are given.
+Blocks of runs on bound memory alternate with blocks that copy every input in and every output out, as with an \
+engine's own buffers. Inputs are zeros unless files or --seed are given.
 
 Examples:
   zerobind bench add4.onnx --seconds 1
@@ -89,11 +90,8 @@ Examples:
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Runtime {
-    /// By the content of the model
     Auto,
-    /// TensorFlow Lite
     Tflite,
-    /// ONNX Runtime
     Onnxruntime,
 }
 
@@ -125,7 +123,7 @@ pub struct Common {
     /// Shape of an input with open dimensions; again for each such input
     #[arg(long = "shape", value_name = "NAME=D,D,...", value_parser = shape)]
     pub shapes: Vec<(String, Dims)>,
-    /// Engine
+    /// Engine; auto goes by the content of the model
     #[arg(long, value_enum, default_value_t = Runtime::Auto)]
     pub runtime: Runtime,
     /// Threads that compute

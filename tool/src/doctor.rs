@@ -27,7 +27,7 @@ struct Engine {
     how_to_get: &'static [&'static str],
 }
 
-/// Ways to each engine's library; each was gone by hand with the version that it names.
+/// Ways to each engine's library; those that name a version were gone with it.
 fn ways(kind: RuntimeKind) -> &'static [&'static str] {
     match kind {
         RuntimeKind::OnnxRuntime => &[
@@ -38,9 +38,8 @@ fn ways(kind: RuntimeKind) -> &'static [&'static str] {
         RuntimeKind::Tflite => &[
             "Python: `pip install pymicro-wakeword` brings pymicro_wakeword/lib/libtensorflowlite_c.so, TFLite 2.17.1 \
              (seen with 2.5.0)",
-            "or build TensorFlow's target //tensorflow/lite/c:tensorflowlite_c; the library inside the Python packages \
-             tflite-runtime and tensorflow is another one and does not do",
-            "wanted is version 2.17 or newer; neither npm nor Debian 12 has a package of it",
+            "or build TensorFlow's target //tensorflow/lite/c:tensorflowlite_c",
+            "wanted is version 2.17 or newer; Debian 12 has no package of it",
         ],
     }
 }

@@ -109,12 +109,13 @@ fn metadata(model: &Model) -> Result<Vec<Entry>> {
 impl SlotDescription {
     fn new(info: &SlotInfo, memory: Option<Memory>) -> SlotDescription {
         let Quantization { scales, zero_points, axis } = info.quantization.clone();
+        let has_bytes = info.desc.is_known() && dtype_bits(info.desc.dtype) > 0;
         SlotDescription {
             name: info.name.clone(),
             dtype: dtype_name(info.desc.dtype),
             shape: info.desc.dims.iter().map(|dim| (*dim >= 0).then_some(*dim)).collect(),
             dim_names: info.dim_names.clone(),
-            bytes: info.desc.is_known().then_some(info.size),
+            bytes: has_bytes.then_some(info.size),
             flags: flags(info.flags),
             quantization: (!scales.is_empty()).then_some(QuantizationDescription { scales, zero_points, axis }),
             memory,
@@ -218,6 +219,7 @@ fn memory_table(description: &Description) -> String {
         let bytes = match (memory.bytes, slot.bytes) {
             (Some(bytes), _) => text::count(bytes),
             (None, Some(0)) => "0".to_owned(),
+            _ if memory.kinds.is_empty() => "none fits".to_owned(),
             (None, _) => "the run tells".to_owned(),
         };
         let kinds = memory.kinds.join(", ");

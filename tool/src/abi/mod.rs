@@ -113,7 +113,6 @@ pub fn dtype_name(dtype: i32) -> String {
     unsafe { text_at(zb_dtype_name(dtype)) }.unwrap_or_default()
 }
 
-#[cfg(test)]
 pub fn dtype_bits(dtype: i32) -> u32 {
     zb_dtype_bits(dtype)
 }
