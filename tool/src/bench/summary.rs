@@ -97,7 +97,7 @@ impl Summary {
         let percent = self.saved_percent.abs();
         let noise = text::time(self.noise_ns as f64);
         if self.saved_ns.unsigned_abs() <= self.noise_ns {
-            format!("no difference beyond noise ({noise}): on this model and machine, a copy costs nothing that shows")
+            format!("no difference beyond noise ({noise}); a longer measurement (--seconds) lessens noise")
         } else if self.saved_ns > 0 {
             format!("zero copy saves {saved} of a run ({percent:.1} %); noise {noise}")
         } else {

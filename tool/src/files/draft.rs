@@ -171,6 +171,18 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn room_is_taken_before_it_is_written() {
+        use std::os::unix::fs::MetadataExt;
+        let folder = Folder::new("room");
+        let mut draft = Draft::new(folder.target()).unwrap();
+        draft.reserve(1 << 20).unwrap();
+        let metadata = draft.file.metadata().unwrap();
+        assert_eq!(metadata.len(), 1 << 20);
+        assert!(metadata.blocks() * 512 >= 1 << 20, "only {} blocks", metadata.blocks());
+    }
+
     #[test]
     fn a_name_that_cannot_be_taken_leaves_nothing() {
         for (name, make) in [("unnamed", Draft::new as Make), ("named", Draft::named as Make)] {
