@@ -18,7 +18,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const MAY_BE_UNSAFE: &[&str] = &["ffi", "runtime", "memory", "handle", "sync.rs"];
 
 fn sources() -> Vec<(PathBuf, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    sources_of("src")
+}
+
+fn sources_of(folder: &str) -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut found = Vec::new();
     collect(&root, &root, &mut found);
     assert!(found.len() > 30, "the sources were not found");
@@ -111,6 +115,27 @@ fn unsafe_stays_where_it_belongs() {
             assert!(MAY_BE_UNSAFE.contains(&part.as_str()), "{place}: unsafe outside {MAY_BE_UNSAFE:?}");
             let before = &lines[number.saturating_sub(4)..=number];
             assert!(before.iter().any(|line| line.contains("SAFETY")), "{place}: no SAFETY reason");
+        }
+    }
+}
+
+/// The command is a host like any other: it sees what the header declares, in one folder, and the rest of it is safe code.
+#[test]
+fn the_command_uses_the_c_abi_alone() {
+    for (path, text) in sources_of("tool/src") {
+        let is_wrapper = path.starts_with("abi");
+        for line in code(&text) {
+            let inside = line.split("zerobind::").skip(1).all(|used| used.starts_with("ffi::api"));
+            assert!(inside && (is_wrapper || !line.contains("zerobind::")), "tool/src/{}: {line}", path.display());
+        }
+        let lines: Vec<_> = text.lines().collect();
+        for (number, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("unsafe ")) {
+            let place = format!("tool/src/{}:{}", path.display(), number + 1);
+            let may = is_wrapper || ["files/sys.rs", "bench/allocations.rs"].iter().any(|file| path.ends_with(file));
+            assert!(may, "{place}: unsafe: {line}");
+            let is_block = line.contains("unsafe {") || line.contains("unsafe impl");
+            let reason = lines[number.saturating_sub(4)..=number].iter().any(|line| line.contains("SAFETY"));
+            assert!(!is_block || reason, "{place}: no SAFETY reason");
         }
     }
 }
