@@ -98,6 +98,12 @@ impl Context {
         Ok(())
     }
 
+    /// Whether the tensor of a slot, which may be another slot's too, has memory that was lent for a run that is over.
+    fn is_gone(&self, place: &Place) -> bool {
+        let mut slots = self.inputs.iter().chain(&self.outputs);
+        slots.any(|other| other.tensor == place.tensor && other.held == Held::Gone)
+    }
+
     /// Reads an output where it is.
     fn view(&self, place: &Place) -> Result<OutputView> {
         let title = || self.title(place.slot);
@@ -108,7 +114,7 @@ impl Context {
         if desc.dtype == Dtype::String {
             return fail!(Unsupported, "{}: strings are not supported in this version", title());
         }
-        if bytes > 0 && (data.is_null() || self.sentinel.is(data)) {
+        if bytes > 0 && (data.is_null() || self.sentinel.is(data) || self.is_gone(place)) {
             return fail!(Unbound, "{}: its memory was taken away, or nothing has run yet", title());
         }
         if desc.byte_size()? != bytes as u64 {
@@ -130,7 +136,7 @@ impl EngineContext for Context {
         self.plan_shapes(inputs)
     }
 
-    fn attach(&mut self, slot: Slot, memory: HostRange, _desc: &Desc, _stay: Stay) -> Result<()> {
+    fn attach(&mut self, slot: Slot, memory: HostRange, _desc: &Desc, stay: Stay) -> Result<()> {
         if let Some(error) = self.why_not(slot, &memory) {
             return Err(error);
         }
@@ -139,8 +145,9 @@ impl EngineContext for Context {
             // the engine refuses null and misaligned addresses even where nothing is ever touched
             allocation = CustomAllocation { bytes: 0, ..self.sentinel.allocation() };
         }
+        let held = if stay == Stay::OneRun { Held::Lent } else { Held::Host };
         // SAFETY: it is large enough, and whoever attaches promised to keep it until it is detached.
-        let result = unsafe { self.put(slot, &allocation, Held::Host) };
+        let result = unsafe { self.put(slot, &allocation, held) };
         result.map_err(|error| {
             self.detach(slot);
             error.at(self.title(slot))
@@ -148,7 +155,11 @@ impl EngineContext for Context {
     }
 
     fn detach(&mut self, slot: Slot) {
-        let Some(place) = self.place_mut(slot).filter(|place| place.held == Held::Host) else { return };
+        // an engine that plans again for each address would see the others then
+        if self.rebind != Rebind::Replan && self.leave_behind(slot) {
+            return;
+        }
+        let Some(place) = self.place_mut(slot).filter(|place| place.is_the_hosts()) else { return };
         let has_scratch = place.scratch.is_some();
         let result = match slot.side {
             Side::Output if has_scratch => self.put_scratch(slot.index),
@@ -201,7 +212,7 @@ impl EngineContext for Context {
     fn engine_address(&mut self, slot: Slot) -> *const c_void {
         let Some(place) = self.place(slot) else { return std::ptr::null() };
         let address = address_of(&self.interpreter, place.tensor);
-        if self.sentinel.is(address) { std::ptr::null() } else { address }
+        if self.sentinel.is(address) || self.is_gone(place) { std::ptr::null() } else { address }
     }
 }
 

@@ -43,6 +43,16 @@ impl Context {
         unsafe { self.put(slot, &self.sentinel.allocation(), Held::Nothing) }
     }
 
+    /// Lets memory that was lent be, and sees to it that the engine does not use it again; `false`: the slot has none.
+    pub(super) fn leave_behind(&mut self, slot: Slot) -> bool {
+        let Some(place) = self.place_mut(slot).filter(|place| place.held == Held::Lent) else { return false };
+        let was_loose = place.is_loose();
+        place.held = Held::Gone;
+        let is_loose = place.is_loose();
+        self.loose = self.loose + usize::from(is_loose) - usize::from(was_loose);
+        true
+    }
+
     /// Gives an output memory of ours: the engine's own does not come back.
     pub(super) fn put_scratch(&mut self, position: usize) -> Result<()> {
         let place = &mut self.outputs[position];

@@ -14,6 +14,11 @@ pub enum Held {
     Nothing,
     /// The host's.
     Host,
+    /// The host's, for one run.
+    Lent,
+    /// The host's from a run that is over. It is not to be used, and nothing runs or plans with it: the next memory of the slot
+    /// takes its place, which mostly comes before anything else, and costs one call of the engine instead of two.
+    Gone,
     /// Ours, since the engine's own does not come back.
     Scratch,
 }
@@ -42,11 +47,16 @@ impl Place {
         Place { slot, tensor, is_text, bytes: 0, bindable: false, is_settled: false, held: Held::Engine, scratch: None }
     }
 
+    /// Whether it is memory of the host that the engine may use.
+    pub fn is_the_hosts(&self) -> bool {
+        matches!(self.held, Held::Host | Held::Lent)
+    }
+
     /// Whether a run has to look at this slot before it can start.
     pub fn is_loose(&self) -> bool {
         let has_memory = match self.slot.side {
-            Side::Input => self.held == Held::Host,
-            Side::Output => self.held != Held::Nothing,
+            Side::Input => self.is_the_hosts(),
+            Side::Output => !matches!(self.held, Held::Nothing | Held::Gone),
         };
         // strings as an input are refused by the look
         (self.bindable && !has_memory) || (self.is_text && self.slot.side == Side::Input)
@@ -60,13 +70,13 @@ mod tests {
     #[test]
     fn inputs_need_the_host_and_outputs_need_anyone() {
         let loose = |slot, bindable, held| Place { bindable, held, ..Place::new(slot, 0, Dtype::F32) }.is_loose();
-        for held in [Held::Engine, Held::Nothing, Held::Scratch] {
+        for held in [Held::Engine, Held::Nothing, Held::Scratch, Held::Gone] {
             assert!(loose(Slot::input(0), true, held));
         }
-        assert!(!loose(Slot::input(0), true, Held::Host));
+        assert!(!loose(Slot::input(0), true, Held::Host) && !loose(Slot::input(0), true, Held::Lent));
         assert!(!loose(Slot::input(0), false, Held::Engine));
-        assert!(loose(Slot::output(0), true, Held::Nothing));
-        for held in [Held::Engine, Held::Scratch, Held::Host] {
+        assert!(loose(Slot::output(0), true, Held::Nothing) && loose(Slot::output(0), true, Held::Gone));
+        for held in [Held::Engine, Held::Scratch, Held::Host, Held::Lent] {
             assert!(!loose(Slot::output(0), true, held));
         }
         assert!(Place::new(Slot::input(0), 0, Dtype::String).is_loose());
