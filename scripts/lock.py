@@ -1,4 +1,4 @@
-"""Write requirements.txt and data-requirements.txt from the .in files.
+"""Write requirements.txt, data-requirements.txt and wasm-requirements.txt from the .in files.
 
 For each pin the hashes of the wheels of all supported platforms are looked up through pip's own
 resolver, without downloading the wheels. Run by hand when a pin changes; the set-up never runs it.
@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Tags are listed from new to old, since pip takes an explicit platform literally.
 LINUX_GLIBCS = ("2_35", "2_34", "2_31", "2_28", "2_27", "2_26", "2_24", "2_17")
 PLATFORMS = {
-    "Linux x86-64": [f"manylinux_{v}_x86_64" for v in LINUX_GLIBCS] + ["manylinux2014_x86_64"],
+    "Linux x86-64": [f"manylinux_{v}_x86_64" for v in LINUX_GLIBCS] + ["manylinux2014_x86_64", "manylinux1_x86_64"],
     "Linux arm64": [f"manylinux_{v}_aarch64" for v in LINUX_GLIBCS] + ["manylinux2014_aarch64"],
     "macOS arm64": [f"macosx_{v}_0_arm64" for v in (15, 14, 13, 12, 11)]
     + [f"macosx_{v}_universal2" for v in ("11_0", "10_13", "10_10", "10_9")],
@@ -58,5 +58,5 @@ def lock(source, target):
 
 
 if __name__ == "__main__":
-    for name in ("requirements", "data-requirements"):
+    for name in ("requirements", "data-requirements", "wasm-requirements"):
         lock(HERE / f"{name}.in", HERE / f"{name}.txt")

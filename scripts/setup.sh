@@ -24,6 +24,10 @@ main() {
     step models "$scripts"/models/*.py "$scripts/fresh_folder.py" -- python models/generate.py "$deps"
     step audio "$scripts/convert_recording.py" -- python convert_recording.py "$deps"
     step reference "$scripts"/reference/*.py "$scripts/fresh_folder.py" -- python reference/generate.py "$deps"
+    step wasmtime "$scripts"/{wasmtime.sh,place_wasmtime.py,unpack_wheels.py,wasm-requirements.txt} -- \
+        bash "$scripts/wasmtime.sh" "$scripts" "$venv/bin/python" "$deps/wasmtime"
+    # left out: to be tried again the next time
+    [ -d "$deps/wasmtime/include" ] || rm -f "$deps/stamp-wasmtime"
 }
 
 python() {

@@ -11,6 +11,8 @@ command -v c++ >/dev/null || missing+=(g++)
 # a second compiler for the C tests and the header, and the checker of the memory lane
 command -v clang >/dev/null || missing+=(clang)
 command -v valgrind >/dev/null || missing+=(valgrind)
+# links the WebAssembly guest in C of examples/wasm
+command -v wasm-ld >/dev/null || missing+=(lld)
 
 if [ ${#missing[@]} -eq 0 ]; then
     exit 0
