@@ -32,7 +32,7 @@ wasm_config_t *embed_config(embed_growth growth)
     return config;
 }
 
-static int compile(embed *embed, wasm_engine_t *engine, const void *code, size_t size)
+static int compile(embed *embed, const void *code, size_t size)
 {
     static const unsigned char magic[4] = {0, 'a', 's', 'm'};
     wasm_byte_vec_t bytes;
@@ -43,28 +43,37 @@ static int compile(embed *embed, wasm_engine_t *engine, const void *code, size_t
         error = wasmtime_wat2wasm(code, size, &bytes);
     }
     if (error == NULL) {
-        error = wasmtime_module_new(engine, (const unsigned char *)bytes.data, bytes.size, &embed->module);
+        error = wasmtime_module_new(embed->engine, (const unsigned char *)bytes.data, bytes.size, &embed->module);
         wasm_byte_vec_delete(&bytes);
     }
     return error == NULL ? 0 : fail(embed, error, NULL);
 }
 
-int embed_open(embed *embed, wasm_engine_t *engine, zbw_guest *guest, const void *code, size_t size)
+int embed_start(embed *embed, wasm_engine_t *engine, zbw_guest *guest)
 {
-    wasm_trap_t *trap = NULL;
     memset(embed, 0, sizeof *embed);
+    embed->engine = engine;
     embed->store = wasmtime_store_new(engine, NULL, NULL);
     embed->context = wasmtime_store_context(embed->store);
     embed->linker = wasmtime_linker_new(engine);
     wasmtime_error_t *error = zbw_define(guest, embed->linker);
-    if (error != NULL) {
-        return fail(embed, error, NULL);
-    }
-    if (compile(embed, engine, code, size) != 0) {
+    return error == NULL ? 0 : fail(embed, error, NULL);
+}
+
+int embed_instantiate(embed *embed, const void *code, size_t size)
+{
+    wasm_trap_t *trap = NULL;
+    if (compile(embed, code, size) != 0) {
         return -1;
     }
-    error = wasmtime_linker_instantiate(embed->linker, embed->context, embed->module, &embed->instance, &trap);
+    wasmtime_error_t *error =
+        wasmtime_linker_instantiate(embed->linker, embed->context, embed->module, &embed->instance, &trap);
     return error == NULL && trap == NULL ? 0 : fail(embed, error, trap);
+}
+
+int embed_open(embed *embed, wasm_engine_t *engine, zbw_guest *guest, const void *code, size_t size)
+{
+    return embed_start(embed, engine, guest) == 0 ? embed_instantiate(embed, code, size) : -1;
 }
 
 void embed_close(embed *embed)

@@ -8,6 +8,7 @@
 #include "zerobind_wasm.h"
 
 typedef struct embed {
+    wasm_engine_t *engine;
     wasmtime_store_t *store;
     wasmtime_context_t *context;
     wasmtime_linker_t *linker;
@@ -23,7 +24,9 @@ typedef enum embed_growth { EMBED_IN_PLACE, EMBED_MOVES } embed_growth;
 wasm_config_t *embed_config(embed_growth growth);
 
 /* Makes an instance of `code`, WebAssembly or its text form, with the functions of `guest`. 0, or -1: embed_close all the same.
-   The engine and the guest stay the caller's, and longer than this. */
+   The engine and the guest stay the caller's, and longer than this. In two steps, for those who put more into the linker. */
+int embed_start(embed *embed, wasm_engine_t *engine, zbw_guest *guest);
+int embed_instantiate(embed *embed, const void *code, size_t size);
 int embed_open(embed *embed, wasm_engine_t *engine, zbw_guest *guest, const void *code, size_t size);
 void embed_close(embed *embed);
 

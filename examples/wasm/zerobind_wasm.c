@@ -413,14 +413,25 @@ static const struct {
     {"last_error", "ooo", last_error},
 };
 
+/* No function lets guest code run; a host that does so from a callback of its own gets this far, and no further. */
+static int32_t enter_once(zbw_guest *guest)
+{
+    return guest->is_inside ? zbw_refuse(guest, ZB_ERROR_BUSY, "a call of this guest is in progress") : ZB_OK;
+}
+
 static wasm_trap_t *enter(void *environment, wasmtime_caller_t *caller, wasmtime_val_raw_t *values, size_t count)
 {
     const zbw_binding *binding = environment;
     zbw_call call = {binding->guest, NULL, 0};
     (void)count;
-    int32_t status = zbw_find_memory(&call, caller);
+    int32_t status = enter_once(binding->guest);
     if (status == ZB_OK) {
-        status = binding->handler(&call, values);
+        binding->guest->is_inside = 1;
+        status = zbw_find_memory(&call, caller);
+        if (status == ZB_OK) {
+            status = binding->handler(&call, values);
+        }
+        binding->guest->is_inside = 0;
     }
     values[0].i32 = status;
     return NULL;

@@ -31,7 +31,8 @@
    between the engine's check of an index and its use. Only for guests that are trusted as the host is. */
 #define ZBW_TRUST_SHARED_MEMORY 1u
 
-/* Runs a context with what a guest lent; zb_infer_with by default. The pointers are of this call only. */
+/* Runs a context with what a guest lent; zb_infer_with by default. The pointers are of this call only, and no code of the guest
+   may run inside, since it could move them. */
 typedef zb_status (*zbw_run_fn)(void *user_data, zb_context *context, const zb_loan *loans, size_t count,
                                 const zb_infer_options *options);
 

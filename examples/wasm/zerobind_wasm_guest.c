@@ -37,10 +37,11 @@ static void hide_addresses(char *text)
         *to++ = *text++;
         if (is_address) {
             *to++ = *text++;
-            *to++ = '?';
             while (is_hex_digit(*text)) {
                 text++;
             }
+            /* after the digits were passed, since it takes the place of the first */
+            *to++ = '?';
         }
     }
     *to = '\0';

@@ -58,6 +58,8 @@ struct zbw_guest {
     zbw_options options;
     zbw_table tables[ZBW_KINDS];
     zbw_usage *usage;
+    /* one of its functions is being called */
+    int is_inside;
     zbw_binding bindings[ZBW_FUNCTIONS];
     char text[ZBW_TEXT_BYTES];
 };

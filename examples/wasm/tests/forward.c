@@ -91,6 +91,7 @@ void forward_open(forward *forward, wasm_engine_t *engine, const zbw_options *op
     forward->guest = zbw_guest_new(options);
     REQUIRE(forward->guest != NULL);
     require_done(forward, embed_open(&forward->embed, engine, forward->guest, text, size));
+    forward->page = strstr(memory, "(pagesize 1)") != NULL ? 1 : 65536;
     free(text);
 }
 
@@ -155,7 +156,7 @@ uint64_t forward_load(forward *forward, const char *path, size_t *size)
 {
     void *bytes = zt_read(path, size);
     uint64_t offset = forward_size(forward);
-    forward_grow(forward, (int64_t)(*size / 65536 + 1));
+    forward_grow(forward, (int64_t)(*size / forward->page + 1));
     memcpy(forward_at(forward, offset), bytes, *size);
     free(bytes);
     return offset;

@@ -12,10 +12,13 @@
 typedef struct forward {
     zbw_guest *guest;
     embed embed;
+    /* bytes of a page of its memory */
+    size_t page;
 } forward;
 
 /* kinds of memory, in the text form; a test may add its own */
 #define MEMORY_32 "(memory (export \"memory\") 1)"
+#define MEMORY_BYTES "(memory (export \"memory\") 65536 (pagesize 1))"
 #define MEMORY_64 "(memory (export \"memory\") i64 1)"
 #define MEMORY_SHARED "(memory (export \"memory\") 1 16 shared)"
 
