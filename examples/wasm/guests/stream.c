@@ -103,6 +103,11 @@ EXPORT("setup") int32_t setup(uint32_t bytes, uint32_t size)
     return status;
 }
 
+EXPORT("grow") int32_t grow(uint32_t pages)
+{
+    return (int32_t)__builtin_wasm_memory_grow(0, pages);
+}
+
 EXPORT("step") int32_t step(uint32_t pages)
 {
     if (pages != 0 && __builtin_wasm_memory_grow(0, pages) == (unsigned long)-1) {

@@ -137,6 +137,8 @@
         (br $next)))
     (i32.const 0))
 
+  (func (export "grow") (param $pages i32) (result i32) (memory.grow (local.get $pages)))
+
   ;; One inference, after growing the memory by $pages.
   (func (export "step") (param $pages i32) (result i32)
     (if (local.get $pages)

@@ -11,10 +11,10 @@
  */
 #include "harness.h"
 
-#include "embed.h"
 #include "forward.h"
 #include "moving_memory.h"
 #include "raw_tflite.h"
+#include "streamer.h"
 
 #define MOST_SLOTS 8u
 #define TOLERANCE 2e-3f
@@ -51,15 +51,9 @@ typedef struct stream {
     wasm_engine_t *engine;
     moving_memory memory;
     const kind *kind;
-    zbw_guest *guest;
-    embed embed;
-    embed_function step;
-    embed_function tensor;
-    embed_function tensor_size;
+    streamer streamer;
     watch watch;
-    const unsigned char *base;
     unsigned long moves;
-    zb_context *context;
     zb_context_stats before;
 } stream;
 
@@ -104,65 +98,37 @@ static char *read_guest(const kind *kind)
     return result;
 }
 
-static int32_t call(stream *stream, const embed_function *function, int64_t argument)
-{
-    int32_t result = 0;
-    int status = embed_call(&stream->embed, function, &argument, &result);
-    if (status != 0) {
-        fprintf(stderr, "    wasmtime: %s\n", stream->embed.error);
-    }
-    REQUIRE(status == 0);
-    return result;
-}
-
-static void find(stream *stream, const char *name, size_t count, embed_function *function)
-{
-    REQUIRE(embed_find(&stream->embed, name, count, function) == 0);
-}
-
 /* Where a tensor of the guest's is now. */
 static void *tensor_at(stream *stream, uint32_t index, size_t size)
 {
-    size_t memory_size;
-    unsigned char *base = embed_memory(&stream->embed, &memory_size);
-    REQUIRE((size_t)call(stream, &stream->tensor_size, index) == size);
-    return base + (uint32_t)call(stream, &stream->tensor, index);
+    bytes tensor = streamer_tensor(&stream->streamer, index);
+    REQUIRE(tensor.data != NULL && tensor.size == size);
+    return tensor.data;
+}
+
+static void require_done(const stream *stream, int result)
+{
+    if (result != 0) {
+        fprintf(stderr, "    %s\n", stream->streamer.embed.error);
+    }
+    REQUIRE(result == 0);
 }
 
 /* Makes the guest, hands it the model's bytes, and lets it set itself up. */
 static void open_stream(stream *stream, const kind *kind, const char *model)
 {
     zbw_options options = ZBW_OPTIONS_INIT;
-    embed_function reserve, setup, context;
-    size_t size, memory_size;
-    int32_t result;
     char *path = zt_model_path(model), *text = read_guest(kind);
-    void *bytes = zt_read(path, &size);
+    bytes guest = {text, strlen(text)}, model_bytes;
+    model_bytes.data = zt_read(path, &model_bytes.size);
     memset(stream, 0, sizeof *stream);
     stream->kind = kind;
     stream->engine = make_engine(stream);
     options.run = watch_run;
     options.run_data = &stream->watch;
-    stream->guest = zbw_guest_new(&options);
-    REQUIRE(stream->guest != NULL);
-    if (embed_open(&stream->embed, stream->engine, stream->guest, text, strlen(text)) != 0) {
-        fprintf(stderr, "    wasmtime: %s\n", stream->embed.error);
-        REQUIRE(0);
-    }
-    find(stream, "reserve", 2, &reserve);
-    find(stream, "setup", 2, &setup);
-    find(stream, "context", 0, &context);
-    find(stream, "step", 1, &stream->step);
-    find(stream, "tensor", 1, &stream->tensor);
-    find(stream, "tensor_size", 1, &stream->tensor_size);
-    REQUIRE(embed_call(&stream->embed, &reserve, (const int64_t[]){(int64_t)size, 64}, &result) == 0 && result != 0);
-    int64_t at = (uint32_t)result;
-    memcpy(embed_memory(&stream->embed, &memory_size) + at, bytes, size);
-    REQUIRE(embed_call(&stream->embed, &setup, (const int64_t[]){at, (int64_t)size}, &result) == 0);
-    REQUIRE(result == ZB_OK);
-    stream->context = zbw_guest_context(stream->guest, (uint32_t)call(stream, &context, 0));
-    REQUIRE(stream->context != NULL);
-    free(bytes);
+    require_done(stream, streamer_open(&stream->streamer, stream->engine, &options, guest, model_bytes));
+    REQUIRE(stream->streamer.context != NULL);
+    free(model_bytes.data);
     free(text);
     free(path);
 }
@@ -178,28 +144,27 @@ static zb_context_stats stats_of(zb_context *context)
 static void step(stream *stream, uint32_t slots)
 {
     size_t size;
-    const void *before[MOST_SLOTS];
-    const unsigned char *base = embed_memory(&stream->embed, &size);
+    const unsigned char *before[MOST_SLOTS], *base = embed_memory(&stream->streamer.embed, &size);
     for (uint32_t i = 0; i < slots; i++) {
-        before[i] = base + (uint32_t)call(stream, &stream->tensor, i);
+        before[i] = streamer_tensor(&stream->streamer, i).data;
     }
-    REQUIRE(call(stream, &stream->step, stream->kind->pages) == ZB_OK);
-    const unsigned char *now = embed_memory(&stream->embed, &size);
+    require_done(stream, streamer_step(&stream->streamer, (uint32_t)stream->kind->pages));
+    const unsigned char *now = embed_memory(&stream->streamer.embed, &size);
     stream->moves += now != base;
     for (uint32_t i = 0; i < slots; i++) {
         /* lent where the memory is now, which is not where it was */
-        CHECK_ADDRESS(stream->watch.data[i], now + ((const unsigned char *)before[i] - base));
+        CHECK_ADDRESS(stream->watch.data[i], now + (before[i] - base));
         CHECK(stream->watch.data[i] != before[i]);
     }
     if (stream->watch.runs == 1) {
-        stream->before = stats_of(stream->context);
+        stream->before = stats_of(stream->streamer.context);
     }
 }
 
 /* All that was claimed, and the end of the guest. */
 static void close_stream(stream *stream, unsigned long rounds, uint32_t slots)
 {
-    zb_context_stats stats = stats_of(stream->context);
+    zb_context_stats stats = stats_of(stream->streamer.context);
     CHECK_EQ(stream->watch.runs, rounds);
     CHECK_EQ(stream->moves, rounds);
     CHECK_EQ(stream->watch.direct, rounds * slots);
@@ -214,8 +179,7 @@ static void close_stream(stream *stream, unsigned long rounds, uint32_t slots)
     printf("        %lu inferences, memory %s, moved %lu times; %lu of %lu slots direct, %llu bytes copied, %llu blocks allocated\n",
            rounds, stream->kind->name, stream->moves, stream->watch.direct, rounds * slots,
            (unsigned long long)stats.bytes_copied, (unsigned long long)stats.allocations);
-    embed_close(&stream->embed);
-    zbw_guest_delete(stream->guest);
+    streamer_close(&stream->streamer);
     wasm_engine_delete(stream->engine);
 }
 
