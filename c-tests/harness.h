@@ -105,6 +105,8 @@ char *zt_model_file(const char *file);
 char *zt_reference_path(const char *file);
 /* All bytes of a file, 64-byte aligned, with 64 zeroed bytes behind them. */
 void *zt_read(const char *path, size_t *size);
+/* The SHA-256 of a file, as the system's tool tells it. */
+void zt_hash(const char *path, uint8_t hash[32]);
 /* Reference data of exactly `size` bytes. */
 void *zt_read_reference(const char *file, size_t size);
 

@@ -227,24 +227,6 @@ static void copied_bytes_are_the_callers_again(void)
 
 /* --- SHA-256 --- */
 
-/* The hash of a file by the system's own tool. */
-static void hash_by_tool(const char *path, uint8_t hash[32])
-{
-    char command[4200];
-    snprintf(command, sizeof command, "sha256sum '%s'", path);
-    FILE *tool = popen(command, "r");
-    REQUIRE(tool != NULL);
-    for (int i = 0; i < 32; i++) {
-        unsigned value = 0;
-        REQUIRE(fscanf(tool, "%2x", &value) == 1);
-        hash[i] = (uint8_t)value;
-    }
-    /* read to the end, or the tool may be stopped while it writes */
-    while (fgetc(tool) != EOF) {
-    }
-    REQUIRE(pclose(tool) == 0);
-}
-
 static void the_hash_is_checked(void)
 {
     char *path = zt_model_path("add4");
@@ -253,7 +235,7 @@ static void the_hash_is_checked(void)
     zt_releases releases = {0, NULL, 0};
     zb_model_options options = ZB_MODEL_OPTIONS_INIT;
     zb_model *model = NULL;
-    hash_by_tool(path, options.sha256);
+    zt_hash(path, options.sha256);
     REQUIRE_OK(zb_model_open(path, &options, &model));
     check_add4(model);
     zb_model_destroy(model);
@@ -305,7 +287,7 @@ static void external_weights_need_a_path(void)
     CHECK_STATUS(zb_model_open_bytes_copy(bytes, size, NULL, &model), ZB_ERROR_UNSUPPORTED);
     CHECK_STATUS(zb_model_open_bytes(bytes, size, NULL, NULL, NULL, &model), ZB_ERROR_UNSUPPORTED);
     /* what is hashed is the whole of the model */
-    hash_by_tool(path, options.sha256);
+    zt_hash(path, options.sha256);
     CHECK_STATUS(zb_model_open(path, &options, &model), ZB_ERROR_UNSUPPORTED);
     CHECK(model == NULL);
     free(path);

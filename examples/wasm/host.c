@@ -32,15 +32,8 @@ typedef struct arguments {
 
 /* --- the models --- */
 
-typedef struct choice {
-    const char *name;
-    const char *model;
-    const char *input;
-    unsigned blocks;
-    unsigned runs;
-} choice;
-
-static const choice choices[] = {
+/* with the names of the files alone */
+static const subject subjects[] = {
     {"streaming network, TFLite", "okay_nabu_features.tflite", "okay_nabu.input.bin", 11, 30},
     {"basic-pitch, TFLite", "basic_pitch_static.tflite", "basic_pitch.music.input.bin", 5, 3},
     {"basic-pitch, ONNX Runtime", "basic_pitch.onnx", "basic_pitch.music.input.bin", 5, 3},
@@ -48,15 +41,18 @@ static const choice choices[] = {
     {"16 MiB elementwise, ONNX Runtime", "big16.onnx", NULL, 5, 5},
 };
 
-#define CHOICES (int)(sizeof choices / sizeof *choices)
+#define SUBJECTS (int)(sizeof subjects / sizeof *subjects)
 
 /* A subject with whole paths, in `paths`. */
 static subject subject_of(const arguments *arguments, int place, char paths[2][PATH_BYTES])
 {
-    const choice *choice = &choices[place];
-    subject subject = {choice->name, paths[0], choice->input != NULL ? paths[1] : NULL, choice->blocks, choice->runs};
-    snprintf(paths[0], PATH_BYTES, "%s/%s", arguments->models, choice->model);
-    snprintf(paths[1], PATH_BYTES, "%s/%s", arguments->reference, choice->input != NULL ? choice->input : "");
+    subject subject = subjects[place];
+    snprintf(paths[0], PATH_BYTES, "%s/%s", arguments->models, subject.model);
+    subject.model = paths[0];
+    if (subject.input != NULL) {
+        snprintf(paths[1], PATH_BYTES, "%s/%s", arguments->reference, subject.input);
+        subject.input = paths[1];
+    }
     return subject;
 }
 
@@ -208,7 +204,7 @@ static int print_table(const arguments *arguments, bytes guest)
     printf("\nus for one inference where the guest's memory stays, and where it moved just before; peak of the process's memory\n\n");
     printf("| %-32s | %-9s | %12s | %12s | %10s | %7s |\n", "model", "way", "us, it stays", "us, it moved", "peak MiB", "right");
     printf("|----------------------------------|-----------|-------------:|-------------:|-----------:|--------:|\n");
-    for (int i = 0; i < CHOICES; i++) {
+    for (int i = 0; i < SUBJECTS; i++) {
         if (print_subject(arguments, guest, i) != 0) {
             return -1;
         }
@@ -242,7 +238,7 @@ static int read_arguments(arguments *arguments, int argc, char **argv)
             return -1;
         }
     }
-    return arguments->rounds > 0 && arguments->peak_subject < CHOICES && arguments->peak_way >= 0 && arguments->peak_way < WAYS ? 0 : -1;
+    return arguments->rounds > 0 && arguments->peak_subject < SUBJECTS && arguments->peak_way >= 0 && arguments->peak_way < WAYS ? 0 : -1;
 }
 
 static int tell_peak(const arguments *arguments, bytes guest)

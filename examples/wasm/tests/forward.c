@@ -1,7 +1,5 @@
 #include "forward.h"
 
-#include <inttypes.h>
-
 #define TEXT 1024u
 #define LOANS 512u
 #define RESULT 128u
@@ -74,6 +72,21 @@ wasm_engine_t *forward_engine(wasm_config_t *config)
     wasm_engine_t *engine = wasm_engine_new_with_config(config);
     REQUIRE(engine != NULL);
     return engine;
+}
+
+wasm_engine_t *forward_moving_engine(moving_memory *memory)
+{
+    wasm_config_t *config = embed_config(EMBED_MOVES);
+    moving_memory_use(memory, config);
+    /* the guard is part of every place that is left behind */
+    wasmtime_config_memory_guard_size_set(config, 65536);
+    return forward_engine(config);
+}
+
+unsigned long forward_rounds(unsigned long in_ci)
+{
+    const char *value = getenv("ZB_WASM_ROUNDS");
+    return value != NULL ? strtoul(value, NULL, 10) : in_ci;
 }
 
 static void require_done(const forward *forward, int result)

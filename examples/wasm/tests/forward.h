@@ -8,6 +8,7 @@
 #include "harness.h"
 
 #include "embed.h"
+#include "moving_memory.h"
 
 typedef struct forward {
     zbw_guest *guest;
@@ -24,6 +25,10 @@ typedef struct forward {
 
 /* An engine for such guests; `config` is taken over. */
 wasm_engine_t *forward_engine(wasm_config_t *config);
+/* One whose memories move as moving_memory.h says; `memory` stays until the engine is gone. */
+wasm_engine_t *forward_moving_engine(moving_memory *memory);
+/* ZB_WASM_ROUNDS, or how many are made in CI. */
+unsigned long forward_rounds(unsigned long in_ci);
 /* Requires that the guest is made; `options` NULL: the defaults. */
 void forward_open(forward *forward, wasm_engine_t *engine, const zbw_options *options, const char *memory);
 void forward_close(forward *forward);

@@ -5,7 +5,6 @@
 #include "harness.h"
 
 #include "forward.h"
-#include "moving_memory.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -136,10 +135,7 @@ static void guests_without_a_memory_are_refused(void)
 static void alignment_counts_from_where_the_memory_really_begins(void)
 {
     moving_memory memory = {16, 0};
-    wasm_config_t *config = embed_config(EMBED_MOVES);
-    moving_memory_use(&memory, config);
-    wasmtime_config_memory_guard_size_set(config, 65536);
-    wasm_engine_t *engine = forward_engine(config);
+    wasm_engine_t *engine = forward_moving_engine(&memory);
     forward guest;
     char *path = zt_model_path("add4");
     forward_open(&guest, engine, NULL, MEMORY_32);
@@ -174,10 +170,7 @@ static int touching_kills(const unsigned char *place)
 static void a_place_that_was_left_kills_who_touches_it(void)
 {
     moving_memory memory = {0, 0};
-    wasm_config_t *config = embed_config(EMBED_MOVES);
-    moving_memory_use(&memory, config);
-    wasmtime_config_memory_guard_size_set(config, 65536);
-    wasm_engine_t *engine = forward_engine(config);
+    wasm_engine_t *engine = forward_moving_engine(&memory);
     forward guest;
     const unsigned char *places[20];
     forward_open(&guest, engine, NULL, MEMORY_32);

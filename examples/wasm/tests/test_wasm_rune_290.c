@@ -12,7 +12,6 @@
 #include "harness.h"
 
 #include "forward.h"
-#include "moving_memory.h"
 #include "raw_tflite.h"
 #include "streamer.h"
 
@@ -74,17 +73,6 @@ static zb_status watch_run(void *user_data, zb_context *context, const zb_loan *
     return status;
 }
 
-static wasm_engine_t *make_engine(stream *stream)
-{
-    wasm_config_t *config = embed_config(EMBED_MOVES);
-    if (stream->kind->is_trap) {
-        moving_memory_use(&stream->memory, config);
-        /* the guard is part of every place that is left behind */
-        wasmtime_config_memory_guard_size_set(config, 65536);
-    }
-    return forward_engine(config);
-}
-
 /* The text of stream.wat, with the memory that the test wants. */
 static char *read_guest(const kind *kind)
 {
@@ -123,7 +111,7 @@ static void open_stream(stream *stream, const kind *kind, const char *model)
     model_bytes.data = zt_read(path, &model_bytes.size);
     memset(stream, 0, sizeof *stream);
     stream->kind = kind;
-    stream->engine = make_engine(stream);
+    stream->engine = kind->is_trap ? forward_moving_engine(&stream->memory) : forward_engine(embed_config(EMBED_MOVES));
     options.run = watch_run;
     options.run_data = &stream->watch;
     require_done(stream, streamer_open(&stream->streamer, stream->engine, &options, guest, model_bytes));
@@ -183,12 +171,6 @@ static void close_stream(stream *stream, unsigned long rounds, uint32_t slots)
     wasm_engine_delete(stream->engine);
 }
 
-static unsigned long rounds_or(unsigned long in_ci)
-{
-    const char *value = getenv("ZB_WASM_ROUNDS");
-    return value != NULL ? strtoul(value, NULL, 10) : in_ci;
-}
-
 /* --- a wake-word network, whose state is inside the engine --- */
 
 static void stream_features(const kind *kind, unsigned long rounds)
@@ -229,12 +211,12 @@ static void stream_features(const kind *kind, unsigned long rounds)
 
 static void streams_while_memory_moves_and_what_is_left_traps(void)
 {
-    stream_features(&trap, rounds_or(10000));
+    stream_features(&trap, forward_rounds(10000));
 }
 
 static void streams_while_wasmtime_moves_memory(void)
 {
-    stream_features(&own, rounds_or(1000));
+    stream_features(&own, forward_rounds(1000));
 }
 
 /* --- a large network, which is published in both formats --- */
@@ -305,12 +287,12 @@ static void stream_pitch(const kind *kind, unsigned long rounds)
 
 static void finds_notes_while_memory_moves_and_what_is_left_traps(void)
 {
-    stream_pitch(&trap, rounds_or(40));
+    stream_pitch(&trap, forward_rounds(30));
 }
 
 static void finds_notes_while_wasmtime_moves_memory(void)
 {
-    stream_pitch(&own, rounds_or(20));
+    stream_pitch(&own, forward_rounds(15));
 }
 
 static const zt_test tests[] = {

@@ -5,23 +5,11 @@
 #include "harness.h"
 
 #include "forward.h"
-#include "moving_memory.h"
 
 #define SPEECH_WINDOWS 60u
 #define SPEECH_FLOATS 576u
 #define SPEECH_STATE 256u
 #define SPEECH_TOLERANCE 1e-4f
-
-static moving_memory memory;
-
-static wasm_engine_t *moving_engine(void)
-{
-    wasm_config_t *config = embed_config(EMBED_MOVES);
-    memset(&memory, 0, sizeof memory);
-    moving_memory_use(&memory, config);
-    wasmtime_config_memory_guard_size_set(config, 65536);
-    return forward_engine(config);
-}
 
 static float *floats_at(forward *guest, uint64_t offset)
 {
@@ -35,19 +23,14 @@ static void exchange(uint64_t *a, uint64_t *b)
     *b = kept;
 }
 
-static unsigned long rounds_or(unsigned long in_ci)
-{
-    const char *value = getenv("ZB_WASM_ROUNDS");
-    return value != NULL ? strtoul(value, NULL, 10) : in_ci;
-}
-
 /* y = x + 2 * state, next = x + state / 2; exact, since a state soon repeats every other run */
 static void a_small_network_keeps_its_state_while_memory_moves(void)
 {
     forward guest;
-    wasm_engine_t *engine = moving_engine();
+    moving_memory memory = {0, 0};
+    wasm_engine_t *engine = forward_moving_engine(&memory);
     char *path = zt_model_path("recurrent");
-    const unsigned long rounds = rounds_or(10000);
+    const unsigned long rounds = forward_rounds(10000);
     uint64_t state = FORWARD_FREE, next = state + 64;
     const uint64_t x = next + 64, y = x + 64;
     float expected_state = 0;
@@ -142,11 +125,12 @@ static void a_speech_network_keeps_its_state_while_memory_moves(void)
 {
     forward guest;
     native native;
-    wasm_engine_t *engine = moving_engine();
+    moving_memory memory = {0, 0};
+    wasm_engine_t *engine = forward_moving_engine(&memory);
     char *path = zt_model_path("silero_vad");
     float *windows = zt_read_reference("silero_vad.input.bin", SPEECH_WINDOWS * SPEECH_FLOATS * sizeof(float));
     float *expected = zt_read_reference("silero_vad.onnxruntime.output.bin", SPEECH_WINDOWS * sizeof(float));
-    const unsigned long rounds = rounds_or(1000);
+    const unsigned long rounds = forward_rounds(1000);
     const int64_t hertz = 16000;
     const uint64_t descs = FORWARD_FREE, window = descs + 1024, rate = window + 2304, probability = rate + 64;
     uint64_t state = probability + 64, next = state + 1024;
