@@ -27,11 +27,12 @@ export ZB_TEST_REFERENCE ?= $(DEPS)/reference
 CONFIGURE := $(CMAKE) -S . -G Ninja "-DCMAKE_MAKE_PROGRAM=$(ROOT)/$(TOOLS)/ninja" --log-level=WARNING
 RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 
-.PHONY: help setup build demo bench-queue tool test header fmt-check clippy rust-test model-check c-test c-test-default \
-	c-test-clang memcheck sanitize configure clean
+.PHONY: help setup build demo demo-wasm bench-queue tool test header fmt-check clippy rust-test model-check c-test \
+	c-test-default c-test-clang memcheck sanitize configure clean
 
 help:
 	@echo 'make demo      transcribe a recording on both engines, without a copy'
+	@echo 'make demo-wasm lend a WebAssembly guest'"'"'s memory, which moves, and measure that against other ways'
 	@echo 'make test      every check: format, lints, Rust tests, C tests, valgrind'
 	@echo 'make bench-queue  what queues cost: round trips and bursts over direct runs (minutes, on a quiet machine)'
 	@echo 'make sanitize  the tests on the mock engine under thread and address sanitizer'
@@ -56,6 +57,11 @@ tool: build
 demo: build configure
 	$(CMAKE) --build build --target transcribe
 	build/examples/transcribe --audio .deps/audio/recording.f32 --models .deps/models
+
+demo-wasm: build configure
+	@[ -d .deps/wasmtime/include ] || { echo 'demo-wasm: the set-up brought no wasmtime for this system' >&2; exit 1; }
+	$(CMAKE) --build build --target wasm_host
+	build/examples/wasm_host examples/wasm/guests/stream.wat .deps/models .deps/reference --table
 
 bench-queue: build configure
 	$(CMAKE) --build build --target bench_queue

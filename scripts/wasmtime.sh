@@ -8,6 +8,6 @@ cd "$1"
 if PYTHONPATH=$1 "$2" place_wasmtime.py wasm-requirements.txt "$3"; then
     exit 0
 fi
-rm -rf "$3"
+rm -rf "$3" "$3.new"
 echo 'set-up: wasmtime could not be had (see above): examples/wasm is left out' >&2
 [ -z "${CI:-}" ]

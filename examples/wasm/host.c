@@ -117,11 +117,17 @@ static int show_moving(const arguments *arguments, bytes guest, int place, unsig
     if (result == 0) {
         result = run_moving(&streamer, input, rounds, &seen);
     }
+    zb_context_stats stats = ZB_CONTEXT_STATS_INIT;
     if (result == 0) {
-        printf("%s: %u inferences, the memory moved before %u of them; the engine worked on the guest's own bytes in %u of %u\n"
-               "  slots; %llu bytes copied; 1 context, made once\n",
-               subject.name, rounds, seen.moved, seen.direct, seen.slots, seen.copied);
-        result = seen.moved == rounds && seen.direct == seen.slots && seen.copied == 0 ? 0 : -1;
+        result = zb_context_get_stats(streamer.context, &stats) == ZB_OK ? 0 : -1;
+    }
+    if (result == 0) {
+        printf("%s: %u inferences, the memory moved before %u of them.\n"
+               "  In %u of %u slots the engine worked on the guest's own bytes, where they were then; %llu bytes copied, %llu blocks\n"
+               "  allocated, all %llu runs by the one context that the guest made.\n",
+               subject.name, rounds, seen.moved, seen.direct, seen.slots, seen.copied, (unsigned long long)stats.allocations,
+               (unsigned long long)stats.runs);
+        result = seen.moved == rounds && seen.direct == seen.slots && seen.copied == 0 && stats.runs == rounds ? 0 : -1;
     } else {
         fprintf(stderr, "%s: %s\n", subject.name, streamer.embed.error);
     }
