@@ -1,6 +1,6 @@
 /*
  * State that a guest keeps in its own memory and gives to the next run, while the memory moves before each: the offsets of two
- * tensors are exchanged, nothing is copied.
+ * tensors are exchanged, nothing is copied. And state inside the engine, which a guest can end, and shapes, which it can choose.
  */
 #include "harness.h"
 
@@ -174,7 +174,80 @@ static void a_speech_network_keeps_its_state_while_memory_moves(void)
     free(path);
 }
 
+/* --- state inside the engine, and shapes --- */
+
+static int32_t run_accumulator(forward *guest, uint32_t context)
+{
+    const forward_loan loans[2] = {{ZB_INPUT(0), 0, FORWARD_FREE, 32, 0}, {ZB_OUTPUT(0), 0, FORWARD_FREE + 64, 32, 0}};
+    for (int i = 0; i < 8; i++) {
+        floats_at(guest, FORWARD_FREE)[i] = 1;
+    }
+    forward_grow(guest, 1);
+    return forward_infer(guest, context, loans, 2);
+}
+
+static void a_guest_makes_the_engine_forget(void)
+{
+    forward guest;
+    moving_memory memory = {0, 0};
+    wasm_engine_t *engine = forward_moving_engine(&memory);
+    char *path = zt_model_path("accumulator");
+    forward_open(&guest, engine, NULL, MEMORY_32);
+    uint32_t context = forward_context(&guest, path);
+    for (int i = 1; i <= 6; i++) {
+        REQUIRE_OK(run_accumulator(&guest, context));
+        /* 1 2 3, and after the reset 1 2 3 again */
+        CHECK(floats_at(&guest, FORWARD_FREE + 64)[7] == (float)((i - 1) % 3 + 1));
+        if (i == 3) {
+            CHECK_EQ(CALL(&guest, "context_reset_state", context), ZB_OK);
+        }
+    }
+    forward_close(&guest);
+    wasm_engine_delete(engine);
+    free(path);
+}
+
+/* y = 2 x, with as many rows as the guest wants */
+static void a_guest_chooses_the_shape(void)
+{
+    enum { RESULT = 128, DESC = 256, IN = FORWARD_FREE, OUT = FORWARD_FREE + 4096 };
+    forward guest;
+    moving_memory memory = {0, 0};
+    wasm_engine_t *engine = forward_moving_engine(&memory);
+    char *path = zt_model_path("batch");
+    forward_open(&guest, engine, NULL, MEMORY_32);
+    uint32_t context = forward_context(&guest, path);
+    for (int64_t rows = 1; rows <= 40; rows += 13) {
+        const int64_t dims[2] = {rows, 4};
+        const uint64_t size = (uint64_t)rows * 16;
+        const zb_tensor_desc wanted = F32(rows, 4);
+        memcpy(forward_at(&guest, RESULT), dims, sizeof dims);
+        REQUIRE_OK(CALL(&guest, "context_resize_input", context, 0, RESULT, 2));
+        REQUIRE_OK(CALL(&guest, "context_requirements", context, 0, RESULT));
+        CHECK_EQ(forward_u32(&guest, RESULT), size);
+        put_desc(&guest, DESC, wanted);
+        REQUIRE_OK(CALL(&guest, "desc_size", DESC, RESULT));
+        CHECK_EQ(forward_u32(&guest, RESULT), size);
+        for (int64_t i = 0; i < rows * 4; i++) {
+            floats_at(&guest, IN)[i] = (float)(i + rows);
+        }
+        forward_grow(&guest, 1);
+        const forward_loan loans[2] = {{ZB_INPUT(0), 0, IN, size, 0}, {ZB_OUTPUT(0), 0, OUT, size, DESC}};
+        REQUIRE_OK(forward_infer(&guest, context, loans, 2));
+        for (int64_t i = 0; i < rows * 4; i++) {
+            CHECK(floats_at(&guest, OUT)[i] == 2 * (float)(i + rows));
+        }
+        REQUIRE_OK(CALL(&guest, "context_slot_desc", context, (int64_t)ZB_OUTPUT(0), DESC));
+        CHECK(zt_same_desc(forward_at(&guest, DESC), &wanted));
+    }
+    forward_close(&guest);
+    wasm_engine_delete(engine);
+    free(path);
+}
+
 static const zt_test tests[] = {
+    ON_TFLITE(a_guest_makes_the_engine_forget),
+    ON_BOTH(a_guest_chooses_the_shape),
     ON_BOTH(a_small_network_keeps_its_state_while_memory_moves),
     ON_ONNXRUNTIME(a_speech_network_keeps_its_state_while_memory_moves),
 };
