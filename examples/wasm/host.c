@@ -207,7 +207,7 @@ static int print_subject(const arguments *arguments, bytes guest, int place)
 
 static int print_table(const arguments *arguments, bytes guest)
 {
-    printf("\nus for one inference where the guest's memory stays, and where it moved just before; peak of the process's memory\n\n");
+    printf("\nus of the thread for one inference, where the guest's memory stays and where it moved just before; most memory of the process\n\n");
     printf("| %-32s | %-9s | %12s | %12s | %10s | %7s |\n", "model", "way", "us, it stays", "us, it moved", "peak MiB", "right");
     printf("|----------------------------------|-----------|-------------:|-------------:|-----------:|--------:|\n");
     for (int i = 0; i < SUBJECTS; i++) {

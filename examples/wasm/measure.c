@@ -45,10 +45,11 @@ bytes read_file(const char *path)
     return file;
 }
 
+/* Microseconds that this thread has computed, which is all that does: so other programs disturb less. Costs about 0.2. */
 static double now(void)
 {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
 }
 

@@ -18,7 +18,7 @@ typedef struct subject {
 } subject;
 
 typedef struct measured {
-    /* of one inference, from the host's call of the guest to its return: the median of the blocks' medians */
+    /* of the calling thread for one inference, from the host's call of the guest to its return: the median of the blocks' medians */
     double microseconds[WAYS];
     /* how many of the results are those of lending, in hundredths */
     unsigned right[WAYS];

@@ -6,6 +6,8 @@
 
 #include "forward.h"
 
+/* bytes of each growth, of memories with pages of one byte: the larger a memory, the longer its pages take to be moved */
+#define GROWTH 4096
 #define SPEECH_WINDOWS 60u
 #define SPEECH_FLOATS 576u
 #define SPEECH_STATE 256u
@@ -34,7 +36,7 @@ static void a_small_network_keeps_its_state_while_memory_moves(void)
     uint64_t state = FORWARD_FREE, next = state + 64;
     const uint64_t x = next + 64, y = x + 64;
     float expected_state = 0;
-    forward_open(&guest, engine, NULL, MEMORY_32);
+    forward_open(&guest, engine, NULL, MEMORY_BYTES);
     uint32_t context = forward_context(&guest, path);
     unsigned long moves_before = memory.moves;
     for (unsigned long n = 0; n < rounds; n++) {
@@ -42,7 +44,7 @@ static void a_small_network_keeps_its_state_while_memory_moves(void)
         for (int i = 0; i < 4; i++) {
             floats_at(&guest, x)[i] = given;
         }
-        forward_grow(&guest, 1);
+        forward_grow(&guest, GROWTH);
         const forward_loan loans[4] = {
             {ZB_INPUT(0), 0, x, 16, 0}, {ZB_INPUT(1), 0, state, 16, 0}, {ZB_OUTPUT(0), 0, y, 16, 0}, {ZB_OUTPUT(1), 0, next, 16, 0}};
         REQUIRE_OK(forward_infer(&guest, context, loans, 4));
@@ -134,7 +136,7 @@ static void a_speech_network_keeps_its_state_while_memory_moves(void)
     const int64_t hertz = 16000;
     const uint64_t descs = FORWARD_FREE, window = descs + 1024, rate = window + 2304, probability = rate + 64;
     uint64_t state = probability + 64, next = state + 1024;
-    forward_open(&guest, engine, NULL, MEMORY_32);
+    forward_open(&guest, engine, NULL, MEMORY_BYTES);
     open_native(&native);
     uint32_t context = forward_context(&guest, path);
     memcpy(forward_at(&guest, rate), &hertz, sizeof hertz);
@@ -145,7 +147,7 @@ static void a_speech_network_keeps_its_state_while_memory_moves(void)
     for (unsigned long n = 0; n < rounds; n++) {
         const float *sound = windows + n % SPEECH_WINDOWS * SPEECH_FLOATS;
         memcpy(forward_at(&guest, window), sound, SPEECH_FLOATS * sizeof(float));
-        forward_grow(&guest, 1);
+        forward_grow(&guest, GROWTH);
         const forward_loan loans[5] = {{ZB_INPUT(0), 0, window, SPEECH_FLOATS * 4, descs},
                                        {ZB_INPUT(1), 0, state, SPEECH_STATE * 4, descs + 136},
                                        {ZB_INPUT(2), 0, rate, sizeof hertz, 0},
@@ -182,7 +184,7 @@ static int32_t run_accumulator(forward *guest, uint32_t context)
     for (int i = 0; i < 8; i++) {
         floats_at(guest, FORWARD_FREE)[i] = 1;
     }
-    forward_grow(guest, 1);
+    forward_grow(guest, GROWTH);
     return forward_infer(guest, context, loans, 2);
 }
 
@@ -192,7 +194,7 @@ static void a_guest_makes_the_engine_forget(void)
     moving_memory memory = {0, 0};
     wasm_engine_t *engine = forward_moving_engine(&memory);
     char *path = zt_model_path("accumulator");
-    forward_open(&guest, engine, NULL, MEMORY_32);
+    forward_open(&guest, engine, NULL, MEMORY_BYTES);
     uint32_t context = forward_context(&guest, path);
     for (int i = 1; i <= 6; i++) {
         REQUIRE_OK(run_accumulator(&guest, context));
@@ -215,7 +217,7 @@ static void a_guest_chooses_the_shape(void)
     moving_memory memory = {0, 0};
     wasm_engine_t *engine = forward_moving_engine(&memory);
     char *path = zt_model_path("batch");
-    forward_open(&guest, engine, NULL, MEMORY_32);
+    forward_open(&guest, engine, NULL, MEMORY_BYTES);
     uint32_t context = forward_context(&guest, path);
     for (int64_t rows = 1; rows <= 40; rows += 13) {
         const int64_t dims[2] = {rows, 4};
@@ -231,7 +233,7 @@ static void a_guest_chooses_the_shape(void)
         for (int64_t i = 0; i < rows * 4; i++) {
             floats_at(&guest, IN)[i] = (float)(i + rows);
         }
-        forward_grow(&guest, 1);
+        forward_grow(&guest, GROWTH);
         const forward_loan loans[2] = {{ZB_INPUT(0), 0, IN, size, 0}, {ZB_OUTPUT(0), 0, OUT, size, DESC}};
         REQUIRE_OK(forward_infer(&guest, context, loans, 2));
         for (int64_t i = 0; i < rows * 4; i++) {
