@@ -1,0 +1,281 @@
+#include "measure.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+#include "allocations.h"
+
+enum { MOST_ROUNDS = 400, RESAMPLES = 400 };
+
+bench_settings bench = {100, 1e6, NULL, 0};
+
+int bench_read_settings(int argc, char **argv, const char *usage)
+{
+    int left = 0;
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0) {
+            bench.rounds = 3;
+            bench.block_ns = 5e4;
+        } else if (strncmp(argv[i], "--only=", 7) == 0) {
+            bench.only = argv[i] + 7;
+        } else if (strcmp(argv[i], "--allocations") == 0) {
+            bench.counts_allocations = 1;
+        } else if (strncmp(argv[i], "--", 2) == 0) {
+            fprintf(stderr, "%s\n", usage);
+            exit(EXIT_FAILURE);
+        } else {
+            argv[left++] = argv[i];
+        }
+    }
+    return left;
+}
+
+int bench_wants(const char *id)
+{
+    return bench.only == NULL || strncmp(id, bench.only, strlen(bench.only)) == 0;
+}
+
+void bench_skip(const char *id, const char *engine, const char *reason)
+{
+    fprintf(stderr, "%-16s %-12s skipped: %s\n", id, engine, reason);
+    printf("{\"skipped\": \"%s\", \"engine\": \"%s\", \"reason\": \"%s\"}\n", id, engine, reason);
+    fflush(stdout);
+}
+
+/* ---- order statistics ---- */
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+double bench_quantile(const double *sorted, size_t count, double part)
+{
+    double place = part * (double)(count - 1);
+    size_t below = (size_t)place;
+    double above = below + 1 < count ? sorted[below + 1] : sorted[below];
+    return sorted[below] + (above - sorted[below]) * (place - (double)below);
+}
+
+double bench_median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, by_value);
+    return bench_quantile(values, count, 0.5);
+}
+
+/* How far from 1 a median of `count` ratios may be by chance: of medians of random choices among them, nineteen in
+   twenty are nearer. The generator starts from the same number each time. */
+static double noise_of(const double *ratios, size_t count)
+{
+    double medians[RESAMPLES], chosen[MOST_ROUNDS];
+    uint32_t seed = 1;
+    for (size_t sample = 0; sample < RESAMPLES; sample++) {
+        for (size_t i = 0; i < count; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            chosen[i] = ratios[(size_t)(((uint64_t)seed * count) >> 32)];
+        }
+        medians[sample] = fabs(bench_median(chosen, count) - 1);
+    }
+    qsort(medians, RESAMPLES, sizeof *medians, by_value);
+    return bench_quantile(medians, RESAMPLES, 0.95);
+}
+
+/* ---- blocks ---- */
+
+/* [side][round][first and second], ns for one run; the sides are those of the case, then those run again */
+static double samples[2 * MOST_SIDES][MOST_ROUNDS][2];
+
+static double of_round(size_t side, size_t round)
+{
+    return (samples[side][round][0] + samples[side][round][1]) / 2;
+}
+
+static double time_block(const bench_side *side, size_t count)
+{
+    double start = bench_now_ns();
+    side->run(side->state, count);
+    return (bench_now_ns() - start) / (double)count;
+}
+
+/* Warms every side up, and finds out how many runs of the slowest make a block. */
+static size_t runs_in_block(const bench_side *const *sides, size_t count)
+{
+    double slowest = 0;
+    for (size_t side = 0; side < count; side++) {
+        double took = time_block(sides[side], 1), best = time_block(sides[side], 1);
+        size_t runs = 1;
+        while (took < bench.block_ns / 10 && runs < 1000000) {
+            runs *= 4;
+            best = time_block(sides[side], runs);
+            took = best * (double)runs;
+        }
+        slowest = best > slowest ? best : slowest;
+    }
+    double runs = bench.block_ns / slowest;
+    return runs < 1 ? 1 : (size_t)runs;
+}
+
+static void run_rounds(const bench_side *const *sides, size_t count, size_t runs)
+{
+    for (size_t round = 0; round < bench.rounds; round++) {
+        for (size_t half = 0; half < 2; half++) {
+            for (size_t i = 0; i < count; i++) {
+                size_t side = (round + (half == 0 ? i : count - 1 - i)) % count;
+                samples[side][round][half] = time_block(sides[side], runs);
+            }
+        }
+    }
+}
+
+static double median_of_blocks(size_t side)
+{
+    double values[2 * MOST_ROUNDS];
+    for (size_t round = 0; round < bench.rounds; round++) {
+        values[2 * round] = samples[side][round][0];
+        values[2 * round + 1] = samples[side][round][1];
+    }
+    return bench_median(values, 2 * bench.rounds);
+}
+
+/* ---- figures ---- */
+
+static void print_number(const char *name, double value, int is_known, const char *format)
+{
+    printf(", \"%s\": ", name);
+    if (is_known) {
+        printf(format, value);
+    } else {
+        printf("null");
+    }
+}
+
+void bench_print(const char *id, const char *engine, const bench_figures *figures, const char *details)
+{
+    printf("{\"id\": \"%s\", \"engine\": \"%s\"", id, engine);
+    print_number("raw_ns", figures->raw_ns, figures->raw_ns >= 0, "%.2f");
+    print_number("zerobind_ns", figures->zerobind_ns, figures->zerobind_ns >= 0, "%.2f");
+    print_number("ratio", figures->ratio, figures->ratio >= 0, "%.4f");
+    print_number("delta_ns", figures->delta_ns, figures->raw_ns >= 0 && figures->zerobind_ns >= 0, "%.2f");
+    print_number("noise", figures->noise, figures->noise >= 0, "%.4f");
+    print_number("allocs_zerobind", figures->allocations, figures->allocations >= 0, "%.3f");
+    print_number("bytes_copied", figures->bytes_copied, figures->bytes_copied >= 0, "%.0f");
+    printf(", \"details\": {%s}}\n", details);
+    fflush(stdout);
+}
+
+static size_t fastest(size_t count)
+{
+    size_t best = 0;
+    for (size_t side = 1; side < count; side++) {
+        best = median_of_blocks(side) < median_of_blocks(best) ? side : best;
+    }
+    return best;
+}
+
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    int added = vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+    REQUIRE(added >= 0 && (size_t)added < size - used, "the details of a case are too long");
+}
+
+static void describe_sides(const bench_case *measured, size_t runs, char *details, size_t size)
+{
+    append(details, size, "\"blocks\": %zu, \"runs_in_block\": %zu, \"sides\": {", 2 * bench.rounds, runs);
+    for (size_t side = 0; side < measured->count; side++) {
+        append(details, size, "%s\"%s\": %.2f", side > 0 ? ", " : "", measured->sides[side].name, median_of_blocks(side));
+    }
+    append(details, size, "}");
+    if (measured->details != NULL) {
+        append(details, size, "%s", measured->details);
+    }
+}
+
+static void compare(const bench_case *measured, bench_figures *figures, char *details, size_t size)
+{
+    static double ratios[MOST_ROUNDS], deltas[MOST_ROUNDS], same[MOST_ROUNDS];
+    size_t zerobind = measured->raw, raw = fastest(measured->raw), again = measured->count + raw;
+    for (size_t round = 0; round < bench.rounds; round++) {
+        ratios[round] = of_round(zerobind, round) / of_round(raw, round);
+        deltas[round] = of_round(zerobind, round) - of_round(raw, round);
+        same[round] = of_round(again, round) / of_round(raw, round);
+    }
+    figures->raw_ns = median_of_blocks(raw);
+    figures->ratio = bench_median(ratios, bench.rounds);
+    figures->delta_ns = bench_median(deltas, bench.rounds);
+    figures->noise = noise_of(same, bench.rounds);
+    append(details, size, ", \"raw\": \"%s\", \"ratio_p10\": %.4f, \"ratio_p90\": %.4f, \"aa\": %.4f", measured->sides[raw].name,
+           bench_quantile(ratios, bench.rounds, 0.1), bench_quantile(ratios, bench.rounds, 0.9),
+           bench_median(same, bench.rounds));
+}
+
+static void measure_time(const bench_case *measured)
+{
+    const bench_side *sides[2 * MOST_SIDES];
+    char details[2048] = "";
+    size_t count = measured->count;
+    for (size_t side = 0; side < count; side++) {
+        sides[side] = &measured->sides[side];
+    }
+    for (size_t side = 0; side < measured->raw; side++) {
+        sides[count++] = &measured->again[side];
+    }
+    REQUIRE(bench.rounds <= MOST_ROUNDS, "%zu rounds", bench.rounds);
+    size_t runs = runs_in_block(sides, count);
+    run_rounds(sides, count, runs);
+
+    bench_figures figures = {-1, -1, -1, -1, -1, -1, -1};
+    describe_sides(measured, runs, details, sizeof details);
+    figures.zerobind_ns = median_of_blocks(measured->raw);
+    if (measured->copies_are_known) {
+        figures.bytes_copied = (double)measured->bytes_copied;
+    }
+    if (measured->raw > 0) {
+        compare(measured, &figures, details, sizeof details);
+        fprintf(stderr, "%-16s %-12s raw %12.1f ns  zerobind %12.1f ns  ratio %.3f  delta %+9.1f ns  noise %.3f\n", measured->id,
+                measured->engine, figures.raw_ns, figures.zerobind_ns, figures.ratio, figures.delta_ns, figures.noise);
+    } else {
+        fprintf(stderr, "%-16s %-12s zerobind %12.1f ns\n", measured->id, measured->engine, figures.zerobind_ns);
+    }
+    bench_print(measured->id, measured->engine, &figures, details);
+}
+
+/* ---- allocations ---- */
+
+static double count_in(const bench_side *side, int everywhere)
+{
+    enum { RUNS = 64 };
+    side->run(side->state, RUNS);
+    allocations_start();
+    side->run(side->state, RUNS);
+    allocation_counts counts = allocations_stop();
+    return (double)(everywhere ? counts.all : counts.zerobind) / RUNS;
+}
+
+static void count_allocations(const bench_case *measured)
+{
+    const bench_side *zerobind = &measured->sides[measured->raw];
+    double own = count_in(zerobind, 0), all = count_in(zerobind, 1);
+    printf("{\"id\": \"%s\", \"engine\": \"%s\", \"allocs_zerobind\": %.3f, \"allocs_run\": {\"%s\": %.3f", measured->id,
+           measured->engine, own, zerobind->name, all);
+    for (size_t side = 0; side < measured->raw; side++) {
+        printf(", \"%s\": %.3f", measured->sides[side].name, count_in(&measured->sides[side], 1));
+    }
+    printf("}}\n");
+    fprintf(stderr, "%-16s %-12s allocations of a run: %.3f at zerobind's own sites, %.3f in all\n", measured->id,
+            measured->engine, own, all);
+    fflush(stdout);
+}
+
+void bench_measure(const bench_case *measured)
+{
+    if (bench.counts_allocations) {
+        count_allocations(measured);
+    } else {
+        measure_time(measured);
+    }
+}

@@ -1,0 +1,109 @@
+#include "pair.h"
+
+typedef struct kind_of_run {
+    const char *name;
+    void (*zerobind)(void *side, size_t count);
+} kind_of_run;
+
+static const kind_of_run KINDS[RAW_KINDS] = {
+    [RAW_BOUND] = {"zb_infer", zerobind_run_bound},
+    [RAW_LENT] = {"zb_infer_with", zerobind_run_lent},
+    [RAW_REBIND] = {"zb_tensor_bind, zb_infer", zerobind_run_rebound},
+};
+
+typedef struct pair {
+    const raw_engine *engine;
+    model_memory *memory;
+    void *raw[2], *copied;
+    zerobind_side *zerobind;
+} pair;
+
+/* What the engine computes by the first way is what all others must compute, with new memory each time. */
+static unsigned char *expected_outputs(const pair *opened, const raw_way *way)
+{
+    model_memory_spoil(opened->memory);
+    opened->engine->rewind(opened->raw[0]);
+    way->run(opened->raw[0], opened->memory->sets);
+    return model_memory_copy_outputs(opened->memory, opened->memory->sets);
+}
+
+static void require_same(const pair *opened, const bench_side *side, const unsigned char *expected)
+{
+    model_memory_spoil(opened->memory);
+    opened->engine->rewind(opened->raw[0]);
+    opened->engine->rewind(opened->raw[1]);
+    zerobind_rewind(opened->zerobind);
+    side->run(side->state, opened->memory->sets);
+    model_memory_require_outputs(opened->memory, expected, opened->memory->sets, side->name);
+}
+
+static void add_sides(const pair *opened, bench_case *made, enum raw_kind kind)
+{
+    const raw_engine *engine = opened->engine;
+    for (const raw_way *way = engine->ways[kind]; made->raw < MOST_WAYS && way->name != NULL; way++, made->raw++) {
+        made->sides[made->raw] = (bench_side){way->name, way->run, opened->raw[0]};
+        made->again[made->raw] = (bench_side){way->name, way->run, opened->raw[1]};
+    }
+    made->count = made->raw;
+    made->sides[made->count++] = (bench_side){KINDS[kind].name, KINDS[kind].zerobind, opened->zerobind};
+    if (opened->copied != NULL) {
+        const raw_way *way = &engine->ways[RAW_COPIED][0];
+        made->sides[made->count++] = (bench_side){way->name, way->run, opened->copied};
+    }
+}
+
+static void prove(const pair *opened, const bench_case *made, enum raw_kind kind)
+{
+    unsigned char *expected = expected_outputs(opened, &opened->engine->ways[kind][0]);
+    for (size_t side = 0; side < made->count; side++) {
+        require_same(opened, &made->sides[side], expected);
+    }
+    for (size_t side = 0; side < made->raw; side++) {
+        require_same(opened, &made->again[side], expected);
+    }
+    free(expected);
+}
+
+static void measure_opened(const pair *opened, const pair_case *wanted)
+{
+    bench_case made = {.id = wanted->id, .engine = opened->engine->name, .copies_are_known = 1};
+    add_sides(opened, &made, wanted->kind);
+    prove(opened, &made, wanted->kind);
+    made.bytes_copied = zerobind_require_direct(opened->zerobind);
+    bench_measure(&made);
+    prove(opened, &made, wanted->kind);
+}
+
+static void measure_file(const char *path, const pair_case *wanted)
+{
+    const raw_engine *engine = wanted->engine;
+    const model_source source = {path, NULL, 0};
+    model_memory *memory = model_memory_new(model_named(wanted->model), wanted->sets);
+    pair opened = {engine, memory, {NULL, NULL}, NULL, NULL};
+    opened.raw[0] = engine->open(&source, memory, wanted->kind);
+    opened.zerobind = zerobind_open(path, memory, wanted->kind);
+    opened.raw[1] = engine->open(&source, memory, wanted->kind);
+    opened.copied = wanted->copied ? engine->open(&source, memory, RAW_COPIED) : NULL;
+    measure_opened(&opened, wanted);
+    zerobind_close(opened.zerobind);
+    engine->close(opened.raw[0]);
+    engine->close(opened.raw[1]);
+    if (opened.copied != NULL) {
+        engine->close(opened.copied);
+    }
+    model_memory_free(memory);
+}
+
+void pair_measure(const char *folder, const pair_case *wanted)
+{
+    if (!bench_wants(wanted->id)) {
+        return;
+    }
+    char *path = bench_path(folder, wanted->model, wanted->engine->ending);
+    if (bench_file_exists(path)) {
+        measure_file(path, wanted);
+    } else {
+        bench_skip(wanted->id, wanted->engine->name, "the model is not there; `make bench` fetches or makes it");
+    }
+    free(path);
+}
