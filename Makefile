@@ -30,10 +30,15 @@ RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 .PHONY: help setup build demo demo-wasm bench-queue tool test header fmt-check clippy rust-test model-check c-test \
 	c-test-default c-test-clang memcheck sanitize configure clean
 
+.PHONY: help setup build demo bench bench-quick bench-peers bench-queue performance-docs instructions \
+	tool test header fmt-check clippy rust-test model-check c-test c-test-default \
+	c-test-clang memcheck sanitize configure clean
+
 help:
 	@echo 'make demo      transcribe a recording on both engines, without a copy'
 	@echo 'make demo-wasm lend a WebAssembly guest'"'"'s memory, which moves, and measure that against other ways'
 	@echo 'make test      every check: format, lints, Rust tests, C tests, valgrind'
+	@echo 'make bench     speed beside the bare engines: target/bench/report.html (minutes, on a quiet machine)'
 	@echo 'make bench-queue  what queues cost: round trips and bursts over direct runs (minutes, on a quiet machine)'
 	@echo 'make sanitize  the tests on the mock engine under thread and address sanitizer'
 	@echo 'make build     the library, in target/release'
@@ -62,6 +67,34 @@ demo-wasm: build configure
 	@[ -d .deps/wasmtime/include ] || { echo 'demo-wasm: the set-up brought no wasmtime for this system' >&2; exit 1; }
 	$(CMAKE) --build build --target wasm_host
 	build/examples/wasm_host examples/wasm/guests/stream.wat .deps/models .deps/reference --table
+
+# Speed beside the engines' own C APIs, and with bench-peers beside other runtimes, which are fetched for it.
+BENCH = PYTHONDONTWRITEBYTECODE=1 $(TOOLS)/python benches/run.py build .deps/models .deps/bench target/bench
+
+bench: build configure
+	bash scripts/bench/setup.sh
+	$(CMAKE) --build build --target benches/all
+	$(BENCH)
+
+bench-peers: build configure
+	bash scripts/bench/setup.sh --peers
+	$(CMAKE) --build build --target benches/all
+	$(BENCH) --peers .deps/peer-packages
+
+# Figures that mean nothing: only to see that all of it works.
+bench-quick: build configure
+	$(CMAKE) --build build --target benches/all
+	$(CTEST) --test-dir build --output-on-failure -R '^bench\.'
+
+# Writes what `make bench` found into docs/performance.md and its chart.
+performance-docs:
+	PYTHONDONTWRITEBYTECODE=1 $(TOOLS)/python benches/performance_docs.py target/bench/results.json docs
+
+# Writes down anew how many instructions a run takes, after a change that is meant (needs valgrind).
+instructions: build configure
+	$(CMAKE) --build build --target bench_guard
+	set -e; for engine in tflite onnxruntime; do for kind in bound lent; do PYTHONDONTWRITEBYTECODE=1 $(TOOLS)/python \
+		benches/guard.py build/benches/bench_guard .deps/models $$engine $$kind benches/instructions.json --write; done; done
 
 bench-queue: build configure
 	$(CMAKE) --build build --target bench_queue

@@ -151,7 +151,7 @@ static void measure_loading(const char *models, const char *engine)
     int is_tflite = strcmp(engine, "tflite") == 0;
     const load_case measured = {engine, models, is_tflite ? "basic_pitch_static.tflite" : "basic_pitch.onnx",
                                 is_tflite ? "basic_pitch_static" : "basic_pitch", "path", 3};
-    size_t rounds = bench.rounds >= 100 ? 15 : 2;
+    size_t rounds = bench.rounds >= 100 ? 8 : 2;
     run_children(&measured, rounds, 1);
     print_time("load_engine", &measured, rounds, FIELD(engine_ns));
     print_time("load_cold", &measured, rounds, FIELD(cold_ns));

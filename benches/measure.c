@@ -14,7 +14,7 @@ int bench_read_settings(int argc, char **argv, const char *usage)
     int left = 0;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0) {
-            bench.rounds = 3;
+            bench.rounds = 2;
             bench.block_ns = 5e4;
         } else if (strncmp(argv[i], "--only=", 7) == 0) {
             bench.only = argv[i] + 7;
@@ -246,24 +246,32 @@ static void measure_time(const bench_case *measured)
 
 /* ---- allocations ---- */
 
-static double count_in(const bench_side *side, int everywhere)
+static allocation_counts count_in(const bench_side *side, size_t runs)
 {
-    enum { RUNS = 64 };
-    side->run(side->state, RUNS);
+    side->run(side->state, runs);
     allocations_start();
-    side->run(side->state, RUNS);
-    allocation_counts counts = allocations_stop();
-    return (double)(everywhere ? counts.all : counts.zerobind) / RUNS;
+    side->run(side->state, runs);
+    return allocations_stop();
+}
+
+/* Enough to see one allocation in some runs, and no more than takes a moment. */
+static size_t runs_to_count(const bench_side *side)
+{
+    double took = time_block(side, 1);
+    return took > 1e6 ? 2 : 64;
 }
 
 static void count_allocations(const bench_case *measured)
 {
     const bench_side *zerobind = &measured->sides[measured->raw];
-    double own = count_in(zerobind, 0), all = count_in(zerobind, 1);
+    size_t runs = runs_to_count(zerobind);
+    allocation_counts counts = count_in(zerobind, runs);
+    double own = (double)counts.zerobind / (double)runs, all = (double)counts.all / (double)runs;
     printf("{\"id\": \"%s\", \"engine\": \"%s\", \"allocs_zerobind\": %.3f, \"allocs_run\": {\"%s\": %.3f", measured->id,
            measured->engine, own, zerobind->name, all);
     for (size_t side = 0; side < measured->raw; side++) {
-        printf(", \"%s\": %.3f", measured->sides[side].name, count_in(&measured->sides[side], 1));
+        counts = count_in(&measured->sides[side], runs);
+        printf(", \"%s\": %.3f", measured->sides[side].name, (double)counts.all / (double)runs);
     }
     printf("}}\n");
     fprintf(stderr, "%-16s %-12s allocations of a run: %.3f at zerobind's own sites, %.3f in all\n", measured->id,

@@ -40,7 +40,8 @@ static void require_same(const pair *opened, const bench_side *side, const unsig
 static void add_sides(const pair *opened, bench_case *made, enum raw_kind kind)
 {
     const raw_engine *engine = opened->engine;
-    for (const raw_way *way = engine->ways[kind]; made->raw < MOST_WAYS && way->name != NULL; way++, made->raw++) {
+    const size_t most = opened->copied != NULL ? 1 : MOST_WAYS;
+    for (const raw_way *way = engine->ways[kind]; made->raw < most && way->name != NULL; way++, made->raw++) {
         made->sides[made->raw] = (bench_side){way->name, way->run, opened->raw[0]};
         made->again[made->raw] = (bench_side){way->name, way->run, opened->raw[1]};
     }

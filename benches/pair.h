@@ -11,7 +11,9 @@ typedef struct pair_case {
     const char *model; /* its name, see model_named */
     enum raw_kind kind;
     size_t sets; /* that take turns */
-    int copied;  /* whether the copying path of the same engine is a side too */
+    /* The copying path of the same engine is a side too, and of the raw ways only the first is: what they differ in is
+       nothing beside so much work. */
+    int copied;
 } pair_case;
 
 /* Measures one kind of run of a model, if it is asked for; `folder` has NAME.onnx or NAME.tflite. */

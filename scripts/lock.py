@@ -1,4 +1,4 @@
-"""Write requirements.txt, data-requirements.txt and wasm-requirements.txt from the .in files.
+"""lock.py [NAME...]: write NAME.txt from NAME.in; all of them, if none is named.
 
 For each pin the hashes of the wheels of all supported platforms are looked up through pip's own
 resolver, without downloading the wheels. Run by hand when a pin changes; the set-up never runs it.
@@ -58,5 +58,5 @@ def lock(source, target):
 
 
 if __name__ == "__main__":
-    for name in ("requirements", "data-requirements", "wasm-requirements"):
+    for name in sys.argv[1:] or ("requirements", "data-requirements", "wasm-requirements", "bench-requirements", "peer-requirements"):
         lock(HERE / f"{name}.in", HERE / f"{name}.txt")

@@ -1,0 +1,134 @@
+"""What the results mean: numbers as words, and the promises that they are held against."""
+
+import dataclasses
+
+
+def find(results, id, engine):
+    return next((case for case in results["cases"] if (case["id"], case["engine"]) == (id, engine)), None)
+
+
+def time(ns):
+    """Three digits that say something."""
+    if ns is None:
+        return ""
+    for limit, unit, scale in ((1e3, "ns", 1), (1e6, "µs", 1e3), (1e9, "ms", 1e6)):
+        if abs(ns) < limit:
+            return f"{digits(ns / scale)} {unit}"
+    return f"{digits(ns / 1e9)} s"
+
+
+def digits(value):
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def signed_time(ns):
+    return "" if ns is None else ("+" if ns >= 0 else "−") + time(abs(ns))
+
+
+def size(count):
+    return "" if count is None else f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} kB"
+
+
+def is_shown(case):
+    """Whether a difference is larger than what chance makes of equal things."""
+    return case["ratio"] is not None and abs(case["ratio"] - 1) > case["noise"]
+
+
+def copying(case):
+    """How many times longer the copying path of the same engine takes; None where there is none."""
+    sides = (case["details"].get("sides") or {}).items()
+    times = [ns for name, ns in sides if "memcpy" in name or "CopyFromBuffer" in name]
+    return times[0] / case["zerobind_ns"] if times else None
+
+
+@dataclasses.dataclass
+class Promise:
+    what: str
+    must: str
+    figure: str
+    is_met: bool | None  # None: not measured
+
+
+def promises(results):
+    """The lines of the contract about speed, each with its figure."""
+    yield at_most_ratio(results, "`zb_infer`, 4-float Add, over the faster of raw `Run` and `RunWithBinding`",
+                        "add4_bound", "onnxruntime", 1.03)
+    yield at_most_delta(results, "`zb_infer` minus raw `Invoke`, 256-float Add", "add256_bound", "tflite", 40)
+    yield at_most_ratio(results, "`zb_infer_with`, all slots lent, over raw fresh values and `Run`",
+                        "add4_lent", "onnxruntime", 1.05)
+    yield at_most_delta(results, "`zb_infer_with`, all slots lent, minus raw new addresses and `Invoke`",
+                        "add4_lent", "tflite", 80)
+    for engine in ("onnxruntime", "tflite"):
+        yield at_most_ratio(results, "64 MiB elementwise, bound, over raw bound", "big64_bound", engine, 1.01)
+        yield copying_promise(results, engine)
+    yield no_allocations(results)
+    yield library_size(results)
+    for engine in ("onnxruntime", "tflite"):
+        yield extra_resident(results, engine)
+        yield no_second_copy(results, engine)
+
+
+NAMES = {"onnxruntime": "ONNX Runtime", "tflite": "TFLite"}
+
+
+def title(what, engine):
+    return f"{what} ({NAMES[engine]})"
+
+
+def missing(what, must):
+    return Promise(what, must, "not measured", None)
+
+
+def at_most_ratio(results, what, id, engine, limit):
+    case, what, must = find(results, id, engine), title(what, engine), f"at most {limit:.2f}"
+    if case is None:
+        return missing(what, must)
+    return Promise(what, must, f"{case['ratio']:.3f} (noise {case['noise']:.3f})", case["ratio"] <= limit)
+
+
+def at_most_delta(results, what, id, engine, limit):
+    case, what, must = find(results, id, engine), title(what, engine), f"at most {limit} ns"
+    if case is None:
+        return missing(what, must)
+    noise = case["noise"] * case["raw_ns"]
+    return Promise(what, must, f"{case['delta_ns']:.0f} ns (noise {digits(noise)} ns)", case["delta_ns"] <= limit)
+
+
+def copying_promise(results, engine):
+    case, what, must = find(results, "big64_bound", engine), title("64 MiB elementwise, the copying path over bound", engine), "at least 2.5"
+    times = case and copying(case)
+    return missing(what, must) if times is None else Promise(what, must, f"{times:.2f}", times >= 2.5)
+
+
+def no_allocations(results):
+    what, must = "heap allocations at zerobind's own sites in a bound or lent run", "0"
+    counts = [case["allocs_zerobind"] for case in results["cases"]
+              if case["id"].endswith(("_bound", "_lent", "_ring3")) or case["id"].startswith("real_")]
+    counts = [count for count in counts if count is not None]
+    if not counts:
+        return missing(what, must)
+    return Promise(what, must, f"{max(counts):g} in {len(counts)} cases", max(counts) == 0)
+
+
+def library_size(results):
+    what, must = "the stripped shared library", "at most 1.5 MiB"
+    bytes = results["machine"]["stripped_library_bytes"]
+    return missing(what, must) if bytes is None else Promise(what, must, f"{bytes / 2**20:.2f} MiB", bytes <= 1.5 * 2**20)
+
+
+def extra_resident(results, engine):
+    case, what, must = find(results, "load_resident", engine), title("resident memory over the raw engine", engine), "at most 2 MiB"
+    if case is None:
+        return missing(what, must)
+    extra = case["details"]["extra_bytes"]
+    return Promise(what, must, f"{extra / 2**20:.2f} MiB", extra <= 2 * 2**20)
+
+
+def no_second_copy(results, engine):
+    """The peak of opening a model of 200 MB must not be higher than the bare engine's by a part of the model worth a word."""
+    what, must = title("no second copy of a model of 200 MB, by path and by borrowed bytes", engine), "no more memory than raw"
+    cases = [find(results, id, engine) for id in ("load_peak_path", "load_peak_bytes")]
+    if None in cases:
+        return missing(what, must)
+    extra = [case["details"]["extra_bytes"] for case in cases]
+    return Promise(what, must, " and ".join(f"{bytes / 1e6:+.1f} MB" for bytes in extra), max(extra) < 4e6)
