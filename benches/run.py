@@ -19,6 +19,7 @@ import report
 
 HERE = pathlib.Path(__file__).resolve().parent
 FIELDS = ("id", "engine", "raw_ns", "zerobind_ns", "ratio", "delta_ns", "noise", "allocs_zerobind", "bytes_copied")
+PEERS = ("litert", "openvino", "tract")
 # said by an engine, once for each interpreter
 NOISE = "INFO: Created TensorFlow Lite XNNPACK delegate"
 
@@ -46,8 +47,8 @@ def measure(options):
     lines += run([programs / "bench_load", *common])
     if not options.only or "queue".startswith(options.only[:5]):
         lines += queue_cases(run([programs / "bench_queue", options.models, 1 if options.quick else 25]))
-    if options.peers:
-        lines += run([programs / "bench_peers", options.models, options.extra, options.peers] + options.settings)
+    for name in PEERS if options.peers else ():
+        lines += run([programs / "bench_peers", name, options.models, options.extra, options.peers] + options.settings)
     return join(lines, allocations)
 
 
