@@ -112,7 +112,7 @@ def draw_copying(drawing, results):
         drawing.text(LEFT - 8, y + 15, words, anchor="end")
         drawing.bar(LEFT, y + 4, place(times) - LEFT, 14, COPY)
         drawing.bar(LEFT, y + 4, place(1) - LEFT, 14, OWN)
-        drawing.text(place(times) + 6, y + 15, f"{times:.2f} x {figures.time(case['zerobind_ns'])}", 11.5, MUTED)
+        drawing.text(place(max(times, 1)) + 6, y + 15, f"{times:.2f} x {figures.time(case['zerobind_ns'])}", 11.5, MUTED)
 
     rows(drawing, found, most, draw)
 

@@ -98,31 +98,32 @@ static double time_block(const bench_side *side, size_t count)
     return (bench_now_ns() - start) / (double)count;
 }
 
-/* Warms every side up, and finds out how many runs of the slowest make a block. */
-static size_t runs_in_block(const bench_side *const *sides, size_t count)
+/* Warms a side up, and finds out how many runs of it make a block: a slow side must not make the blocks of a quick one
+   so short that it is measured with cold caches. */
+static size_t runs_in_block(const bench_side *side)
 {
-    double slowest = 0;
-    for (size_t side = 0; side < count; side++) {
-        double took = time_block(sides[side], 1), best = time_block(sides[side], 1);
-        size_t runs = 1;
-        while (took < bench.block_ns / 10 && runs < 1000000) {
-            runs *= 4;
-            best = time_block(sides[side], runs);
-            took = best * (double)runs;
-        }
-        slowest = best > slowest ? best : slowest;
+    double took = time_block(side, 1), each = time_block(side, 1);
+    size_t runs = 1;
+    while (took < bench.block_ns / 10 && runs < 1000000) {
+        runs *= 4;
+        each = time_block(side, runs);
+        took = each * (double)runs;
     }
-    double runs = bench.block_ns / slowest;
-    return runs < 1 ? 1 : (size_t)runs;
+    double fitting = bench.block_ns / each;
+    return fitting < 1 ? 1 : (size_t)fitting;
 }
 
-static void run_rounds(const bench_side *const *sides, size_t count, size_t runs)
+static void run_rounds(const bench_side *const *sides, size_t count)
 {
+    size_t runs[2 * MOST_SIDES];
+    for (size_t side = 0; side < count; side++) {
+        runs[side] = runs_in_block(sides[side]);
+    }
     for (size_t round = 0; round < bench.rounds; round++) {
         for (size_t half = 0; half < 2; half++) {
             for (size_t i = 0; i < count; i++) {
                 size_t side = (round + (half == 0 ? i : count - 1 - i)) % count;
-                samples[side][round][half] = time_block(sides[side], runs);
+                samples[side][round][half] = time_block(sides[side], runs[side]);
             }
         }
     }
@@ -183,9 +184,9 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
     REQUIRE(added >= 0 && (size_t)added < size - used, "the details of a case are too long");
 }
 
-static void describe_sides(const bench_case *measured, size_t runs, char *details, size_t size)
+static void describe_sides(const bench_case *measured, char *details, size_t size)
 {
-    append(details, size, "\"blocks\": %zu, \"runs_in_block\": %zu, \"sides\": {", 2 * bench.rounds, runs);
+    append(details, size, "\"blocks\": %zu, \"sides\": {", 2 * bench.rounds);
     for (size_t side = 0; side < measured->count; side++) {
         append(details, size, "%s\"%s\": %.2f", side > 0 ? ", " : "", measured->sides[side].name, median_of_blocks(side));
     }
@@ -225,11 +226,10 @@ static void measure_time(const bench_case *measured)
         sides[count++] = &measured->again[side];
     }
     REQUIRE(bench.rounds <= MOST_ROUNDS, "%zu rounds", bench.rounds);
-    size_t runs = runs_in_block(sides, count);
-    run_rounds(sides, count, runs);
+    run_rounds(sides, count);
 
     bench_figures figures = {-1, -1, -1, -1, -1, -1, -1};
-    describe_sides(measured, runs, details, sizeof details);
+    describe_sides(measured, details, sizeof details);
     figures.zerobind_ns = median_of_blocks(measured->raw);
     if (measured->copies_are_known) {
         figures.bytes_copied = (double)measured->bytes_copied;

@@ -10,7 +10,7 @@ body{font:15px/1.5 system-ui,Segoe UI,Helvetica,Arial,sans-serif;color:#1f2430;b
 padding:0 1rem}
 h1{font-size:1.6rem;margin:0 0 .2rem}h2{font-size:1.15rem;margin:2rem 0 .5rem}p{margin:.4rem 0}
 table{border-collapse:collapse;width:100%;font-size:13.5px}th,td{padding:.3rem .5rem;text-align:right;border-bottom:1px solid #e4e7ee}
-th{color:#667085;font-weight:500}td.w,th.w{text-align:left}td.n{color:#667085}
+th{color:#667085;font-weight:500}td.w,th.w{text-align:left}td.n{color:#667085}td{white-space:nowrap}td.w{white-space:normal}
 .met{color:#1c7c45;font-weight:600}.not{color:#c2452d;font-weight:600}.dim{color:#667085}
 .scroll{overflow-x:auto}svg{max-width:100%;height:auto}code{font-size:.92em}
 """

@@ -74,7 +74,7 @@ def queue_cases(lines):
                 "raw_ns": raw["ns"], "zerobind_ns": own["ns"], "ratio": round(own["ns"] / raw["ns"], 4),
                 "delta_ns": round(own["ns"] - raw["ns"], 2), "noise": round((own["aa_p90"] - own["aa_p10"]) / 2, 4),
                 "allocs_zerobind": None, "bytes_copied": 0,
-                "details": {"raw": beside, "blocks": own["blocks"], "runs_in_block": own["per_block"],
+                "details": {"raw": beside, "blocks": own["blocks"],
                             "ratio_of": own["ratio_of"], "goal_ratio": own["ratio"], "goal": own["goal"],
                             "cpu_ns": own["cpu_ns"], "switches": own["switches"]},
             }
