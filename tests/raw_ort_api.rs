@@ -1,6 +1,8 @@
 //! The benchmark's C programs know the functions of ONNX Runtime's C API by their places in its table; here the places are
 //! compared with those that ort-sys declares.
 
+#![cfg(feature = "onnxruntime")]
+
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
