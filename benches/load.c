@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "measure.h"
+#include "statistics.h"
 
 enum { MOST_ROUNDS = 20 };
 
@@ -97,7 +98,7 @@ static double median_of(size_t offset, size_t rounds, size_t first, size_t secon
         values[2 * round] = field_of(&results[round][first], offset);
         values[2 * round + 1] = field_of(&results[round][second], offset);
     }
-    return bench_median(values, 2 * rounds);
+    return statistics_median(values, 2 * rounds);
 }
 
 static double raw_median(size_t offset, size_t rounds)
@@ -121,8 +122,8 @@ static void print_time(const char *id, const load_case *measured, size_t rounds,
         deltas[round] = (zerobind - raw) / 2;
         same[round] = fabs(field_of(&results[round][3], offset) / field_of(&results[round][0], offset) - 1);
     }
-    bench_figures figures = {raw_median(offset, rounds), zerobind_median(offset, rounds), bench_median(ratios, rounds),
-                             bench_median(deltas, rounds), bench_median(same, rounds), -1, 0};
+    bench_figures figures = {raw_median(offset, rounds), zerobind_median(offset, rounds), statistics_median(ratios, rounds),
+                             statistics_median(deltas, rounds), statistics_median(same, rounds), -1, 0};
     snprintf(details, sizeof details, "\"model\": \"%s\", \"blocks\": %zu, \"noise_of\": \"one process against another\"",
              measured->file, 2 * rounds);
     fprintf(stderr, "%-16s %-12s raw %12.0f ns  zerobind %12.0f ns  ratio %.3f\n", id, measured->engine, figures.raw_ns,

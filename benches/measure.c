@@ -4,10 +4,11 @@
 #include <stdarg.h>
 
 #include "allocations.h"
+#include "statistics.h"
 
-enum { MOST_ROUNDS = 400, RESAMPLES = 400 };
+enum { MOST_ROUNDS = 300 };
 
-bench_settings bench = {100, 1e6, NULL, 0};
+bench_settings bench = {100, 2e5, NULL, 0};
 
 int bench_read_settings(int argc, char **argv, const char *usage)
 {
@@ -42,53 +43,17 @@ void bench_skip(const char *id, const char *engine, const char *reason)
     fflush(stdout);
 }
 
-/* ---- order statistics ---- */
-
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-double bench_quantile(const double *sorted, size_t count, double part)
-{
-    double place = part * (double)(count - 1);
-    size_t below = (size_t)place;
-    double above = below + 1 < count ? sorted[below + 1] : sorted[below];
-    return sorted[below] + (above - sorted[below]) * (place - (double)below);
-}
-
-double bench_median(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, by_value);
-    return bench_quantile(values, count, 0.5);
-}
-
-/* How far from 1 a median of `count` ratios may be by chance: of medians of random choices among them, nineteen in
-   twenty are nearer. The generator starts from the same number each time. */
-static double noise_of(const double *ratios, size_t count)
-{
-    double medians[RESAMPLES], chosen[MOST_ROUNDS];
-    uint32_t seed = 1;
-    for (size_t sample = 0; sample < RESAMPLES; sample++) {
-        for (size_t i = 0; i < count; i++) {
-            seed = seed * 1664525u + 1013904223u;
-            chosen[i] = ratios[(size_t)(((uint64_t)seed * count) >> 32)];
-        }
-        medians[sample] = fabs(bench_median(chosen, count) - 1);
-    }
-    qsort(medians, RESAMPLES, sizeof *medians, by_value);
-    return bench_quantile(medians, RESAMPLES, 0.95);
-}
-
 /* ---- blocks ---- */
 
 /* [side][round][first and second], ns for one run; the sides are those of the case, then those run again */
 static double samples[2 * MOST_SIDES][MOST_ROUNDS][2];
+/* of the case at hand: what was measured, of how many, in how many parts */
+static size_t rounds, wanted_rounds, parts;
 
+/* The quicker block: what interrupts one only ever makes it slower. */
 static double of_round(size_t side, size_t round)
 {
-    return (samples[side][round][0] + samples[side][round][1]) / 2;
+    return fmin(samples[side][round][0], samples[side][round][1]);
 }
 
 static double time_block(const bench_side *side, size_t count)
@@ -113,17 +78,30 @@ static size_t runs_in_block(const bench_side *side)
     return fitting < 1 ? 1 : (size_t)fitting;
 }
 
+/* As many rounds as were asked for, or three times as many where that takes no time. */
+static size_t rounds_for(const bench_side *const *sides, size_t count, size_t most)
+{
+    double slowest = 0;
+    for (size_t side = 0; side < count; side++) {
+        double took = time_block(sides[side], 1);
+        slowest = took > slowest ? took : slowest;
+    }
+    size_t wanted = slowest < bench.block_ns && bench.rounds >= 100 ? 3 * bench.rounds : bench.rounds;
+    wanted = (wanted + parts - 1) / parts * parts;
+    return wanted < most ? wanted : most;
+}
+
 static void run_rounds(const bench_side *const *sides, size_t count)
 {
     size_t runs[2 * MOST_SIDES];
     for (size_t side = 0; side < count; side++) {
         runs[side] = runs_in_block(sides[side]);
     }
-    for (size_t round = 0; round < bench.rounds; round++) {
+    for (size_t end = rounds + wanted_rounds / parts; rounds < end; rounds++) {
         for (size_t half = 0; half < 2; half++) {
             for (size_t i = 0; i < count; i++) {
-                size_t side = (round + (half == 0 ? i : count - 1 - i)) % count;
-                samples[side][round][half] = time_block(sides[side], runs[side]);
+                size_t side = (rounds + (half == 0 ? i : count - 1 - i)) % count;
+                samples[side][rounds][half] = time_block(sides[side], runs[side]);
             }
         }
     }
@@ -132,11 +110,11 @@ static void run_rounds(const bench_side *const *sides, size_t count)
 static double median_of_blocks(size_t side)
 {
     double values[2 * MOST_ROUNDS];
-    for (size_t round = 0; round < bench.rounds; round++) {
+    for (size_t round = 0; round < rounds; round++) {
         values[2 * round] = samples[side][round][0];
         values[2 * round + 1] = samples[side][round][1];
     }
-    return bench_median(values, 2 * bench.rounds);
+    return statistics_median(values, 2 * rounds);
 }
 
 /* ---- figures ---- */
@@ -186,7 +164,7 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
 
 static void describe_sides(const bench_case *measured, char *details, size_t size)
 {
-    append(details, size, "\"blocks\": %zu, \"sides\": {", 2 * bench.rounds);
+    append(details, size, "\"blocks\": %zu, \"openings\": %zu, \"sides\": {", 2 * rounds, parts);
     for (size_t side = 0; side < measured->count; side++) {
         append(details, size, "%s\"%s\": %.2f", side > 0 ? ", " : "", measured->sides[side].name, median_of_blocks(side));
     }
@@ -200,34 +178,23 @@ static void compare(const bench_case *measured, bench_figures *figures, char *de
 {
     static double ratios[MOST_ROUNDS], deltas[MOST_ROUNDS], same[MOST_ROUNDS];
     size_t zerobind = measured->raw, raw = fastest(measured->raw), again = measured->count + raw;
-    for (size_t round = 0; round < bench.rounds; round++) {
+    for (size_t round = 0; round < rounds; round++) {
         ratios[round] = of_round(zerobind, round) / of_round(raw, round);
         deltas[round] = of_round(zerobind, round) - of_round(raw, round);
         same[round] = of_round(again, round) / of_round(raw, round);
     }
     figures->raw_ns = median_of_blocks(raw);
-    figures->ratio = bench_median(ratios, bench.rounds);
-    figures->delta_ns = bench_median(deltas, bench.rounds);
-    figures->noise = noise_of(same, bench.rounds);
+    figures->ratio = statistics_median(ratios, rounds);
+    figures->delta_ns = statistics_median(deltas, rounds);
+    figures->noise = statistics_noise(same, rounds, parts);
     append(details, size, ", \"raw\": \"%s\", \"ratio_p10\": %.4f, \"ratio_p90\": %.4f, \"aa\": %.4f", measured->sides[raw].name,
-           bench_quantile(ratios, bench.rounds, 0.1), bench_quantile(ratios, bench.rounds, 0.9),
-           bench_median(same, bench.rounds));
+           statistics_quantile(ratios, rounds, 0.1), statistics_quantile(ratios, rounds, 0.9),
+           statistics_median(same, rounds));
 }
 
-static void measure_time(const bench_case *measured)
+static void print_figures(const bench_case *measured)
 {
-    const bench_side *sides[2 * MOST_SIDES];
     char details[2048] = "";
-    size_t count = measured->count;
-    for (size_t side = 0; side < count; side++) {
-        sides[side] = &measured->sides[side];
-    }
-    for (size_t side = 0; side < measured->raw; side++) {
-        sides[count++] = &measured->again[side];
-    }
-    REQUIRE(bench.rounds <= MOST_ROUNDS, "%zu rounds", bench.rounds);
-    run_rounds(sides, count);
-
     bench_figures figures = {-1, -1, -1, -1, -1, -1, -1};
     describe_sides(measured, details, sizeof details);
     figures.zerobind_ns = median_of_blocks(measured->raw);
@@ -242,6 +209,26 @@ static void measure_time(const bench_case *measured)
         fprintf(stderr, "%-16s %-12s zerobind %12.1f ns\n", measured->id, measured->engine, figures.zerobind_ns);
     }
     bench_print(measured->id, measured->engine, &figures, details);
+}
+
+static void measure_time(const bench_case *measured, size_t part)
+{
+    const bench_side *sides[2 * MOST_SIDES];
+    size_t count = measured->count;
+    for (size_t side = 0; side < count; side++) {
+        sides[side] = &measured->sides[side];
+    }
+    for (size_t side = 0; side < measured->raw; side++) {
+        sides[count++] = &measured->again[side];
+    }
+    if (part == 0) {
+        rounds = 0;
+        wanted_rounds = rounds_for(sides, count, MOST_ROUNDS);
+    }
+    run_rounds(sides, count);
+    if (part + 1 == parts) {
+        print_figures(measured);
+    }
 }
 
 /* ---- allocations ---- */
@@ -279,11 +266,17 @@ static void count_allocations(const bench_case *measured)
     fflush(stdout);
 }
 
+void bench_measure_part(const bench_case *measured, size_t part, size_t of)
+{
+    parts = of;
+    if (!bench.counts_allocations) {
+        measure_time(measured, part);
+    } else if (part == 0) {
+        count_allocations(measured);
+    }
+}
+
 void bench_measure(const bench_case *measured)
 {
-    if (bench.counts_allocations) {
-        count_allocations(measured);
-    } else {
-        measure_time(measured);
-    }
+    bench_measure_part(measured, 0, 1);
 }

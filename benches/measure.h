@@ -33,7 +33,7 @@ typedef struct bench_case {
 } bench_case;
 
 typedef struct bench_settings {
-    size_t rounds;   /* two blocks of each side */
+    size_t rounds;   /* two blocks of each side; of quick ones more */
     double block_ns; /* a block has as many runs as take this long, at least one */
     const char *only; /* cases whose id begins so; NULL: all */
     int counts_allocations; /* instead of time; needs the library of allocations.c to be preloaded */
@@ -49,6 +49,9 @@ void bench_skip(const char *id, const char *engine, const char *reason);
 
 /* Runs the case and prints its line of JSON; the words for readers go to stderr. */
 void bench_measure(const bench_case *measured);
+/* The same in parts, between which everything is opened anew: where things happen to lie in memory is worth some hundredths
+   of a small model's time. Prints after the last. */
+void bench_measure_part(const bench_case *measured, size_t part, size_t of);
 
 /* One line of JSON with figures that were got in another way; a negative number is null. */
 typedef struct bench_figures {
@@ -57,9 +60,5 @@ typedef struct bench_figures {
 } bench_figures;
 
 void bench_print(const char *id, const char *engine, const bench_figures *figures, const char *details);
-
-/* Sorts. */
-double bench_median(double *values, size_t count);
-double bench_quantile(const double *sorted, size_t count, double part);
 
 #endif
