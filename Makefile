@@ -32,6 +32,7 @@ RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 
 .PHONY: help setup build demo bench bench-quick bench-peers bench-queue performance-docs instructions \
 	tool test header fmt-check clippy rust-test model-check c-test c-test-default \
+	test header fmt-check clippy rust-test model-check c-test c-test-default \
 	c-test-clang memcheck sanitize configure clean
 
 help:
@@ -39,6 +40,7 @@ help:
 	@echo 'make demo-wasm lend a WebAssembly guest'"'"'s memory, which moves, and measure that against other ways'
 	@echo 'make test      every check: format, lints, Rust tests, C tests, valgrind'
 	@echo 'make bench     speed beside the bare engines: target/bench/report.html (minutes, on a quiet machine)'
+	@echo 'make bench-peers  the same, and beside LiteRT, OpenVINO and tract'
 	@echo 'make bench-queue  what queues cost: round trips and bursts over direct runs (minutes, on a quiet machine)'
 	@echo 'make sanitize  the tests on the mock engine under thread and address sanitizer'
 	@echo 'make build     the library, in target/release'

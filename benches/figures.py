@@ -95,7 +95,8 @@ def at_most_delta(results, what, id, engine, limit):
 
 
 def copying_promise(results, engine):
-    case, what, must = find(results, "big64_bound", engine), title("64 MiB elementwise, the copying path over bound", engine), "at least 2.5"
+    case, must = find(results, "big64_bound", engine), "at least 2.5"
+    what = title("64 MiB elementwise, the copying path over bound", engine)
     times = case and copying(case)
     return missing(what, must) if times is None else Promise(what, must, f"{times:.2f}", times >= 2.5)
 
@@ -117,7 +118,8 @@ def library_size(results):
 
 
 def extra_resident(results, engine):
-    case, what, must = find(results, "load_resident", engine), title("resident memory over the raw engine", engine), "at most 2 MiB"
+    case, must = find(results, "load_resident", engine), "at most 2 MiB"
+    what = title("resident memory over the raw engine", engine)
     if case is None:
         return missing(what, must)
     extra = case["details"]["extra_bytes"]

@@ -1,4 +1,6 @@
-"""run.py BUILD MODELS EXTRA OUT [--quick] [--peers FOLDER] [--only PREFIX]: run the benchmark's programs, write OUT/results.json and OUT/report.html.
+"""run.py BUILD MODELS EXTRA OUT [--quick] [--peers FOLDER] [--only PREFIX]: run the benchmark.
+
+Writes OUT/results.json and OUT/report.html.
 
 BUILD is CMake's folder with benches/ in it, MODELS the folder of the test models, EXTRA that of scripts/bench/models.py,
 FOLDER that of scripts/bench/peers.sh.
@@ -20,28 +22,29 @@ import report
 HERE = pathlib.Path(__file__).resolve().parent
 FIELDS = ("id", "engine", "raw_ns", "zerobind_ns", "ratio", "delta_ns", "noise", "allocs_zerobind", "bytes_copied")
 PEERS = ("litert", "openvino", "tract")
-# said by an engine, once for each interpreter
-NOISE = "INFO: Created TensorFlow Lite XNNPACK delegate"
+# what engines say of themselves, again and again
+CHATTER = ("INFO: ", "WARNING: [")
 
 
 def run(command, environment=None):
     """The lines of JSON that a program prints. What it says to readers is passed on."""
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env={**os.environ, **(environment or {})})
-    # the programs print little on stdout, so that reading one after the other cannot stop them
-    for line in process.stderr:
-        if not line.startswith(NOISE):
-            sys.stderr.write(line)
-    lines = process.stdout.read().splitlines()
-    if process.wait() != 0:
-        raise SystemExit(f"{pathlib.Path(command[0]).name} failed")
-    return [json.loads(line) for line in lines if line.startswith("{")]
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen([str(part) for part in command], stdout=output, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, **(environment or {})})
+        for line in process.stderr:
+            if not line.startswith(CHATTER):
+                sys.stderr.write(line)
+        if process.wait() != 0:
+            raise SystemExit(f"{pathlib.Path(command[0]).name} failed")
+        output.seek(0)
+        return [json.loads(line) for line in output if line.startswith("{")]
 
 
 def measure(options):
     programs = options.build / "benches"
     common = [options.models, options.extra] + options.settings
-    counter = {"LD_PRELOAD": str(programs / "libbench_allocations.so")}
+    # by its name alone: a path here must not have spaces
+    counter = {"LD_PRELOAD": "libbench_allocations.so", "LD_LIBRARY_PATH": str(programs.resolve())}
     allocations = run([programs / "bench", *common, "--allocations"], counter)
     lines = run([programs / "bench", *common])
     lines += run([programs / "bench_load", *common])
@@ -60,7 +63,8 @@ def join(lines, allocations):
             if (counted.get("id"), counted.get("engine")) == (case["id"], case["engine"]):
                 case["allocs_zerobind"] = counted["allocs_zerobind"]
                 case["details"]["allocs_run"] = counted["allocs_run"]
-    return cases, [line for line in lines if "skipped" in line], {line["runtime"]: line["version"] for line in lines if "runtime" in line}
+    versions = {line["runtime"]: line["version"] for line in lines if "runtime" in line}
+    return cases, [line for line in lines if "skipped" in line], versions
 
 
 def queue_cases(lines):

@@ -3,7 +3,8 @@
  *
  *     bench_peers litert|openvino|tract MODELS EXTRA PACKAGES [--quick] [--only=PREFIX]
  *
- * One runtime in a process, since they bring libraries that others bring too. PACKAGES has the unpacked packages of scripts/bench/setup.sh --peers. A runtime that is not there is skipped, and said so.
+ * One runtime in a process, since they bring libraries that others bring too. PACKAGES has the unpacked packages of
+ * scripts/bench/setup.sh --peers. A runtime that is not there is skipped, and said so.
  */
 #include "../common.h"
 
