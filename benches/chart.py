@@ -83,7 +83,7 @@ def draw_overhead(drawing, results):
         if limit is not None:
             drawing.line(place(limit_ns(case, limit)), y + 1, y + 21, INK, dashed=True)
         drawing.text(max(place(case["delta_ns"]), place(limit_ns(case, limit)) if limit else 0) + 6, y + 15,
-                     f"{case['delta_ns']:+.0f} ns of {figures.time(case['raw_ns'])}", 11.5, MUTED)
+                     f"{figures.signed_time(case['delta_ns'])} of {figures.time(case['raw_ns'])}", 11.5, MUTED)
 
     rows(drawing, found, most * 1.25, draw)
 

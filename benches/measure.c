@@ -192,6 +192,19 @@ static void compare(const bench_case *measured, bench_figures *figures, char *de
            statistics_median(same, rounds));
 }
 
+/* What other sides take in the measure of zerobind. */
+static void compare_others(const bench_case *measured, char *details, size_t size)
+{
+    static double ratios[MOST_ROUNDS];
+    for (size_t side = measured->raw + 1; side < measured->count; side++) {
+        for (size_t round = 0; round < rounds; round++) {
+            ratios[round] = of_round(side, round) / of_round(measured->raw, round);
+        }
+        append(details, size, ", \"over_zerobind\": {\"%s\": %.4f}", measured->sides[side].name,
+               statistics_median(ratios, rounds));
+    }
+}
+
 static void print_figures(const bench_case *measured)
 {
     char details[2048] = "";
@@ -203,6 +216,7 @@ static void print_figures(const bench_case *measured)
     }
     if (measured->raw > 0) {
         compare(measured, &figures, details, sizeof details);
+        compare_others(measured, details, sizeof details);
         fprintf(stderr, "%-16s %-12s raw %12.1f ns  zerobind %12.1f ns  ratio %.3f  delta %+9.1f ns  noise %.3f\n", measured->id,
                 measured->engine, figures.raw_ns, figures.zerobind_ns, figures.ratio, figures.delta_ns, figures.noise);
     } else {
