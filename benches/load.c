@@ -147,23 +147,51 @@ static void print_bytes(const char *id, const load_case *measured, size_t rounds
     bench_print(id, measured->engine, &figures, details);
 }
 
+typedef struct load_figure {
+    const char *id;
+    size_t offset;
+    void (*print)(const char *id, const load_case *measured, size_t rounds, size_t offset);
+} load_figure;
+
+static void print_bytes_of_both(const char *id, const load_case *measured, size_t rounds, size_t offset)
+{
+    print_bytes(id, measured, rounds, offset, 1);
+}
+
+static const load_figure FIGURES[] = {
+    {"load_engine", FIELD(engine_ns), print_time},         {"load_cold", FIELD(cold_ns), print_time},
+    {"load_warm", FIELD(warm_ns), print_time},             {"load_resident", FIELD(resident), print_bytes_of_both},
+    {"load_anonymous", FIELD(anonymous), print_bytes_of_both},
+};
+
+enum { FIGURE_COUNT = sizeof FIGURES / sizeof *FIGURES };
+
 static void measure_loading(const char *models, const char *engine)
 {
-    int is_tflite = strcmp(engine, "tflite") == 0;
+    int is_tflite = strcmp(engine, "tflite") == 0, is_wanted = 0;
     const load_case measured = {engine, models, is_tflite ? "basic_pitch_static.tflite" : "basic_pitch.onnx",
                                 is_tflite ? "basic_pitch_static" : "basic_pitch", "path", 3};
     size_t rounds = bench.rounds >= 100 ? 8 : 2;
+    for (size_t i = 0; i < FIGURE_COUNT; i++) {
+        is_wanted |= bench_wants(FIGURES[i].id);
+    }
+    if (!is_wanted) {
+        return;
+    }
     run_children(&measured, rounds, 1);
-    print_time("load_engine", &measured, rounds, FIELD(engine_ns));
-    print_time("load_cold", &measured, rounds, FIELD(cold_ns));
-    print_time("load_warm", &measured, rounds, FIELD(warm_ns));
-    print_bytes("load_resident", &measured, rounds, FIELD(resident), 1);
-    print_bytes("load_anonymous", &measured, rounds, FIELD(anonymous), 1);
+    for (size_t i = 0; i < FIGURE_COUNT; i++) {
+        if (bench_wants(FIGURES[i].id)) {
+            FIGURES[i].print(FIGURES[i].id, &measured, rounds, FIGURES[i].offset);
+        }
+    }
 }
 
 static void measure_peak(const char *extra, const char *engine, const char *how, const char *id)
 {
     char file[64];
+    if (!bench_wants(id)) {
+        return;
+    }
     snprintf(file, sizeof file, "table200%s", strcmp(engine, "tflite") == 0 ? ".tflite" : ".onnx");
     char *path = bench_path(extra, file, "");
     if (!bench_file_exists(path)) {
@@ -188,13 +216,9 @@ int main(int argc, char **argv)
     }
     here = dirname(strdup(argv[0]));
     for (size_t i = 0; i < 2; i++) {
-        if (bench_wants("load_c")) {
-            measure_loading(argv[1], engines[i]);
-        }
-        if (bench_wants("load_p")) {
-            measure_peak(argv[2], engines[i], "path", "load_peak_path");
-            measure_peak(argv[2], engines[i], "bytes", "load_peak_bytes");
-            measure_peak(argv[2], engines[i], "copy", "load_peak_copy");
-        }
+        measure_loading(argv[1], engines[i]);
+        measure_peak(argv[2], engines[i], "path", "load_peak_path");
+        measure_peak(argv[2], engines[i], "bytes", "load_peak_bytes");
+        measure_peak(argv[2], engines[i], "copy", "load_peak_copy");
     }
 }

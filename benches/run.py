@@ -48,7 +48,7 @@ def measure(options):
     allocations = run([programs / "bench", *common, "--allocations"], counter)
     lines = run([programs / "bench", *common])
     lines += run([programs / "bench_load", *common])
-    if not options.only or "queue".startswith(options.only[:5]):
+    if not options.only or options.only.startswith("queue"):
         lines += queue_cases(run([programs / "bench_queue", options.models, 1 if options.quick else 25]))
     for name in PEERS if options.peers else ():
         lines += run([programs / "bench_peers", name, options.models, options.extra, options.peers] + options.settings)
