@@ -1,7 +1,7 @@
 #include "pair.h"
 
-/* of small models; with large ones it makes no difference where things lie */
-enum { OPENINGS = 6 };
+/* how often everything is opened anew, which takes long for large models */
+enum { OPENINGS = 6, OPENINGS_OF_LARGE = 4 };
 
 typedef struct kind_of_run {
     const char *name;
@@ -100,7 +100,7 @@ static void close_all(pair *opened)
 
 static void measure_file(const char *path, const pair_case *wanted)
 {
-    const size_t parts = wanted->copied ? 1 : OPENINGS;
+    const size_t parts = wanted->copied ? OPENINGS_OF_LARGE : OPENINGS;
     for (size_t part = 0; part < parts; part++) {
         pair opened = {.engine = wanted->engine, .memory = model_memory_new(model_named(wanted->model), wanted->sets)};
         open_all(&opened, path, wanted, part);
