@@ -44,7 +44,12 @@ class Promise:
     what: str
     must: str
     figure: str
-    is_met: bool | None  # None: not measured
+    is_met: bool | None  # None: not measured, or nothing can be told from it
+
+
+def judged(value, limit, noise):
+    """Whether a value is at most the limit; `None` where it is above by no more than chance may make it."""
+    return True if value <= limit else False if value - noise > limit else None
 
 
 def promises(results):
@@ -81,7 +86,7 @@ def at_most_ratio(results, what, id, engine, limit):
     case, what, must = find(results, id, engine), title(what, engine), f"at most {limit:.2f}"
     if case is None:
         return missing(what, must)
-    return Promise(what, must, f"{case['ratio']:.3f} (noise {case['noise']:.3f})", case["ratio"] <= limit)
+    return Promise(what, must, f"{case['ratio']:.3f} (noise {case['noise']:.3f})", judged(case["ratio"], limit, case["noise"]))
 
 
 def at_most_delta(results, what, id, engine, limit):
@@ -89,7 +94,7 @@ def at_most_delta(results, what, id, engine, limit):
     if case is None:
         return missing(what, must)
     noise = case["noise"] * case["raw_ns"]
-    return Promise(what, must, f"{case['delta_ns']:.0f} ns (noise {digits(noise)} ns)", case["delta_ns"] <= limit)
+    return Promise(what, must, f"{case['delta_ns']:.0f} ns (noise {digits(noise)} ns)", judged(case["delta_ns"], limit, noise))
 
 
 def copying_promise(results, engine):

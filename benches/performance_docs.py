@@ -22,13 +22,17 @@ def table(head, rows):
 def machine(results):
     about = results["machine"]
     engines = ", ".join(f"{figures.NAMES[name]} {version}" for name, version in sorted(about["engines"].items()))
-    return (f"{about['cpu']}, {about['cores']} cores, {about['memory']}, {about['system']}; {engines}; {about['rustc']}; revision "
-            f"`{about['revision']}`; {about['date']}; load {about['load_before']} before and {about['load_after']} after; "
-            f"`{about['command']}`.")
+    words = (f"{about['cpu']}, {about['cores']} cores, {about['memory']}, {about['system']}; {engines}; {about['rustc']}; "
+             f"revision `{about['revision']}`; {about['date']}; load {about['load_before']} before and "
+             f"{about['load_after']} after; `{about['command']}`.")
+    if about["load_before"] > 1:
+        words += ("\n\n**The machine had other work to do.** Small models and ratios hardly feel that, for it is why blocks take turns; but "
+                  "times above a millisecond are longer than they should be, and the noise is large there.")
+    return words
 
 
 def promises(results):
-    words = {True: "met", False: "**not met**", None: "not measured"}
+    words = {True: "met", False: "**not met**", None: "not known"}
     return table(["what", "must be", "is", ""],
                  [[promise.what, promise.must, promise.figure, words[promise.is_met]] for promise in figures.promises(results)])
 
@@ -45,7 +49,7 @@ def times(results):
             figures.time(case["raw_ns"]), figures.time(case["zerobind_ns"]), figures.signed_time(case["delta_ns"]), ratio,
             "" if case["noise"] is None else f"{case['noise']:.3f}",
             "" if case["allocs_zerobind"] is None else f"{case['allocs_zerobind']:g}",
-            "" if copying is None else f"{copying:.2f}",
+            "" if copying is None else figures.digits(copying),
         ])
     return table(["case", "engine", "raw", "zerobind", "difference", "ratio", "noise", "allocations", "copying path"], rows)
 

@@ -36,7 +36,7 @@ def marked(text):
 
 
 def verdict(promise):
-    word, kind = {True: ("met", "met"), False: ("not met", "not"), None: ("not measured", "dim")}[promise.is_met]
+    word, kind = {True: ("met", "met"), False: ("not met", "not"), None: ("not known", "dim")}[promise.is_met]
     return f"<span class='{kind}'>{word}</span>"
 
 
@@ -58,7 +58,7 @@ def time_row(case):
         cell("" if case["noise"] is None else f"{case['noise']:.3f}", "n"),
         cell("" if case["allocs_zerobind"] is None else f"{case['allocs_zerobind']:g}"),
         cell("" if case["bytes_copied"] is None else f"{case['bytes_copied']:.0f}"),
-        cell("" if copying is None else f"{copying:.2f}"), cell(html.escape(str(details.get("raw", ""))), "w n"),
+        cell("" if copying is None else figures.digits(copying)), cell(html.escape(str(details.get("raw", ""))), "w n"),
     ])
 
 
