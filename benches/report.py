@@ -6,7 +6,7 @@ import chart
 import figures
 
 STYLE = """
-body{font:15px/1.5 system-ui,Segoe UI,Helvetica,Arial,sans-serif;color:#1f2430;background:#fff;margin:2rem auto;max-width:1000px;
+body{font:15px/1.5 system-ui,Segoe UI,Helvetica,Arial,sans-serif;color:#1f2430;background:#fff;margin:2rem auto;max-width:1200px;
 padding:0 1rem}
 h1{font-size:1.6rem;margin:0 0 .2rem}h2{font-size:1.15rem;margin:2rem 0 .5rem}p{margin:.4rem 0}
 table{border-collapse:collapse;width:100%;font-size:13.5px}th,td{padding:.3rem .5rem;text-align:right;border-bottom:1px solid #e4e7ee}
