@@ -1,10 +1,11 @@
-# add_cargo_library(NAME TARGET_DIRECTORY directory [FEATURES feature...])
-# Builds the crate's shared library by cargo and imports it as NAME::NAME, with the header's directory.
+# add_cargo_library(NAME TARGET_DIRECTORY directory [SHIPPED] [FEATURES feature...])
+# Builds the crate's shared and static library by cargo and imports the shared one as NAME::NAME, with the header's directory.
+#   SHIPPED  nothing but these two: cargo optimises across crates (`lto`) only where no Rust library is made beside them
 
 find_program(CARGO cargo REQUIRED)
 
 function(add_cargo_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TARGET_DIRECTORY" "FEATURES")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "SHIPPED" "TARGET_DIRECTORY" "FEATURES")
   cargo_library_names(file_name soname)
   set(built "${ARG_TARGET_DIRECTORY}/release/${file_name}")
   # The SONAME names a file that cargo does not make. Each library gets a folder of its own with a link of
@@ -16,13 +17,18 @@ function(add_cargo_library name)
     set(features --features "${features}")
   endif()
 
+  set(build build)
+  if(ARG_SHIPPED)
+    set(build rustc --lib --crate-type cdylib,staticlib)
+  endif()
+
   # Always run, since only cargo knows whether there is anything to do.
   add_custom_target(${name}_cargo
     COMMAND "${CMAKE_COMMAND}" -E env "CARGO_TARGET_DIR=${ARG_TARGET_DIRECTORY}"
-            "${CARGO}" build --release --locked ${features}
+            "${CARGO}" ${build} --release --locked ${features}
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${CMAKE_BINARY_DIR}/lib/${name}"
     COMMAND "${CMAKE_COMMAND}" -E create_symlink "${built}" "${link}"
-    BYPRODUCTS "${built}" "${link}"
+    BYPRODUCTS "${built}" "${link}" "${ARG_TARGET_DIRECTORY}/release/${CMAKE_STATIC_LIBRARY_PREFIX}zerobind${CMAKE_STATIC_LIBRARY_SUFFIX}"
     WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
     COMMENT "cargo build of ${name}"
     USES_TERMINAL VERBATIM)

@@ -1,0 +1,113 @@
+# What `cmake --install` lays down. The tree is relocatable: everything in it finds the rest from where it lies itself.
+#   component runtime      the shared library under its SONAME, the licences and notices, the tool
+#   component development  headers, the static library, pkg-config and CMake files
+#   component debug        debug information of both libraries
+# The libraries are imported and not built by CMake, so the package's targets are written by hand (zerobindConfig.cmake.in).
+
+if(PROJECT_IS_TOP_LEVEL)
+  # also where the system's habit would be lib64 or lib/x86_64-linux-gnu; -DCMAKE_INSTALL_LIBDIR=... still decides
+  set(CMAKE_INSTALL_LIBDIR lib CACHE STRING "where libraries are installed, relative to the prefix")
+endif()
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+foreach(directory IN ITEMS BINDIR LIBDIR INCLUDEDIR DOCDIR)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${directory}}")
+    message(FATAL_ERROR "CMAKE_INSTALL_${directory} is ${CMAKE_INSTALL_${directory}}; it has to be relative to the prefix, "
+      "so that the installed tree can be moved")
+  endif()
+endforeach()
+
+set(ZEROBIND_INSTALL_CMAKEDIR "${CMAKE_INSTALL_LIBDIR}/cmake/zerobind")
+set(ZEROBIND_INSTALL_PCDIR "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+function(zerobind_install_libraries)
+  cargo_library_names(file_name soname)
+  set(shared "${ZEROBIND_SHIPPED_DIR}/${ZEROBIND_SHIPPED_SHARED}")
+  set(archive "${ZEROBIND_SHIPPED_DIR}/${ZEROBIND_SHIPPED_STATIC}")
+  if(WIN32)
+    # not run on Windows; cargo puts the import library beside the DLL
+    install(PROGRAMS "${shared}" DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
+    install(FILES "${ZEROBIND_TARGET_DIR}/release/zerobind.dll.lib" DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+      COMPONENT development)
+  else()
+    install(PROGRAMS "${shared}" DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime)
+  endif()
+  install(FILES "${archive}" DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
+  if(UNIX AND NOT APPLE)
+    zerobind_install_link("${ZEROBIND_SHIPPED_SHARED}" "${soname}" runtime)
+    zerobind_install_link("${soname}" "${file_name}" development)
+    install(FILES "${ZEROBIND_SHIPPED_DIR}/.debug/${ZEROBIND_SHIPPED_SHARED}.debug"
+      DESTINATION "${CMAKE_INSTALL_LIBDIR}/.debug" COMPONENT debug)
+    install(FILES "${ZEROBIND_SHIPPED_DIR}/debug/${ZEROBIND_SHIPPED_STATIC}"
+      DESTINATION "${CMAKE_INSTALL_LIBDIR}/debug" COMPONENT debug)
+  endif()
+endfunction()
+
+# The link NAME to its neighbour TARGET; installing over an older tree replaces it.
+function(zerobind_install_link target name component)
+  set(link "${ZEROBIND_SHIPPED_DIR}/links/${name}")
+  file(MAKE_DIRECTORY "${ZEROBIND_SHIPPED_DIR}/links")
+  file(CREATE_LINK "${target}" "${link}" SYMBOLIC)
+  install(FILES "${link}" DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${component})
+endfunction()
+
+function(zerobind_install_headers)
+  set(headers "${PROJECT_SOURCE_DIR}/include/zerobind.h")
+  foreach(header IN ITEMS "${PROJECT_SOURCE_DIR}/include/zerobind.hpp")
+    if(EXISTS "${header}")
+      list(APPEND headers "${header}")
+    endif()
+  endforeach()
+  install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development)
+endfunction()
+
+function(zerobind_install_package_files)
+  set(made "${CMAKE_CURRENT_BINARY_DIR}/package")
+  set(templates "${PROJECT_SOURCE_DIR}/packaging")
+  cargo_library_names(file_name soname)
+  file(RELATIVE_PATH ZEROBIND_PREFIX_FROM_PC "/${ZEROBIND_INSTALL_PCDIR}" "/")
+  string(REGEX REPLACE "/$" "" ZEROBIND_PREFIX_FROM_PC "${ZEROBIND_PREFIX_FROM_PC}")
+  list(TRANSFORM ZEROBIND_SYSTEM_LIBRARIES PREPEND "-l" OUTPUT_VARIABLE ZEROBIND_PC_LIBRARIES)
+  list(JOIN ZEROBIND_PC_LIBRARIES " " ZEROBIND_PC_LIBRARIES)
+  configure_file("${templates}/zerobind.pc.in" "${made}/zerobind.pc" @ONLY)
+  configure_file("${templates}/zerobind-static.pc.in" "${made}/zerobind-static.pc" @ONLY)
+  install(FILES "${made}/zerobind.pc" "${made}/zerobind-static.pc"
+    DESTINATION "${ZEROBIND_INSTALL_PCDIR}" COMPONENT development)
+
+  set(ZEROBIND_SHARED_PATH "${CMAKE_INSTALL_LIBDIR}/${file_name}")
+  if(WIN32)
+    set(ZEROBIND_SHARED_PATH "${CMAKE_INSTALL_BINDIR}/${file_name}")
+    set(ZEROBIND_SHARED_PROPERTY "IMPORTED_IMPLIB \"\${PACKAGE_PREFIX_DIR}/${CMAKE_INSTALL_LIBDIR}/zerobind.dll.lib\"")
+  elseif(NOT APPLE)
+    set(ZEROBIND_SHARED_PATH "${CMAKE_INSTALL_LIBDIR}/${ZEROBIND_SHIPPED_SHARED}")
+    set(ZEROBIND_SHARED_PROPERTY "IMPORTED_SONAME ${soname}")
+  endif()
+  set(ZEROBIND_STATIC_PATH "${CMAKE_INSTALL_LIBDIR}/${ZEROBIND_SHIPPED_STATIC}")
+  configure_package_config_file("${templates}/zerobindConfig.cmake.in" "${made}/zerobindConfig.cmake"
+    INSTALL_DESTINATION "${ZEROBIND_INSTALL_CMAKEDIR}"
+    PATH_VARS CMAKE_INSTALL_INCLUDEDIR ZEROBIND_SHARED_PATH ZEROBIND_STATIC_PATH
+    NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+  configure_file("${templates}/zerobindConfigVersion.cmake.in" "${made}/zerobindConfigVersion.cmake" @ONLY)
+  install(FILES "${made}/zerobindConfig.cmake" "${made}/zerobindConfigVersion.cmake"
+    DESTINATION "${ZEROBIND_INSTALL_CMAKEDIR}" COMPONENT development)
+endfunction()
+
+# Everybody who passes the library on needs these, so they are part of the smaller component.
+function(zerobind_install_licences)
+  install(FILES LICENSE LICENSE-APACHE LICENSE-MIT packaging/THIRD_PARTY_NOTICES.txt
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime)
+  # Rust's own library is in ours; what it is made of is told by the toolchain that builds it
+  find_program(RUSTC rustc REQUIRED)
+  execute_process(COMMAND "${RUSTC}" --print sysroot OUTPUT_VARIABLE sysroot OUTPUT_STRIP_TRAILING_WHITESPACE
+    COMMAND_ERROR_IS_FATAL ANY)
+  install(FILES "${sysroot}/share/doc/rust/COPYRIGHT-library.html" RENAME RUST_LIBRARY_NOTICES.html
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime OPTIONAL)
+endfunction()
+
+function(zerobind_install_all)
+  zerobind_install_libraries()
+  zerobind_install_headers()
+  zerobind_install_package_files()
+  zerobind_install_licences()
+endfunction()
