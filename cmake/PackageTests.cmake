@@ -1,0 +1,25 @@
+# Tests of what is installed, by scripts that do what other people's builds do (c-tests/consumers/). They come once for each
+# compiler, with its build folder. package.install lays the tree down and moves it; all others use it from there.
+
+set(ZEROBIND_PACKAGE_TESTS "${CMAKE_BINARY_DIR}/package tests")
+
+# zerobind_add_package_test(NAME SCRIPT [VARIABLE=value...])
+function(zerobind_add_package_test name script)
+  add_test(NAME package.${name} COMMAND sh "${PROJECT_SOURCE_DIR}/c-tests/consumers/${script}")
+  set_tests_properties(package.${name} PROPERTIES
+    FIXTURES_REQUIRED installed_tree SKIP_RETURN_CODE 77 TIMEOUT 180
+    ENVIRONMENT "${ZEROBIND_TEST_ENVIRONMENT};CMAKE=${CMAKE_COMMAND};NINJA=${CMAKE_MAKE_PROGRAM};CC=${CMAKE_C_COMPILER};\
+CXX=${CMAKE_CXX_COMPILER};SOURCE=${PROJECT_SOURCE_DIR};TREE=${ZEROBIND_PACKAGE_TESTS}/moved tree;\
+SCRATCH=${ZEROBIND_PACKAGE_TESTS}/${name};VERSION=${PROJECT_VERSION};${ARGN}")
+endfunction()
+
+function(zerobind_add_package_tests)
+  zerobind_add_package_test(install install.sh "BUILD=${CMAKE_BINARY_DIR}")
+  set_tests_properties(package.install PROPERTIES FIXTURES_REQUIRED "" FIXTURES_SETUP installed_tree)
+  zerobind_add_package_test(find_package find_package.sh)
+  zerobind_add_package_test(pkg_config pkg_config.sh)
+  zerobind_add_package_test(refused refused.sh)
+  foreach(way IN ITEMS add_subdirectory FetchContent)
+    zerobind_add_package_test(${way} subproject.sh "BY=${way}" "TARGET_DIR=${ZEROBIND_TARGET_DIR}")
+  endforeach()
+endfunction()
