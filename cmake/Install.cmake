@@ -68,8 +68,6 @@ function(zerobind_install_package_files)
   cargo_library_names(file_name soname)
   file(RELATIVE_PATH ZEROBIND_PREFIX_FROM_PC "/${ZEROBIND_INSTALL_PCDIR}" "/")
   string(REGEX REPLACE "/$" "" ZEROBIND_PREFIX_FROM_PC "${ZEROBIND_PREFIX_FROM_PC}")
-  list(TRANSFORM ZEROBIND_SYSTEM_LIBRARIES PREPEND "-l" OUTPUT_VARIABLE ZEROBIND_PC_LIBRARIES)
-  list(JOIN ZEROBIND_PC_LIBRARIES " " ZEROBIND_PC_LIBRARIES)
   configure_file("${templates}/zerobind.pc.in" "${made}/zerobind.pc" @ONLY)
   configure_file("${templates}/zerobind-static.pc.in" "${made}/zerobind-static.pc" @ONLY)
   install(FILES "${made}/zerobind.pc" "${made}/zerobind-static.pc"

@@ -9,13 +9,15 @@ if(CMAKE_CROSSCOMPILING)
   set(ZEROBIND_OBJCOPY "${CMAKE_OBJCOPY}")
   set(ZEROBIND_LD "${CMAKE_LINKER}")
   set(ZEROBIND_AR "${CMAKE_AR}")
+  set(ZEROBIND_READELF "${CMAKE_READELF}")
 else()
   find_program(ZEROBIND_OBJCOPY NAMES objcopy)
   find_program(ZEROBIND_LD NAMES ld.bfd ld)
   find_program(ZEROBIND_AR NAMES ar)
+  find_program(ZEROBIND_READELF NAMES readelf)
 endif()
 
-# zerobind_localize(ARCHIVE OUTPUT DEPENDS target): OUTPUT, and debug/ beside it, from cargo's archive.
+# zerobind_localize(ARCHIVE OUTPUT CARGO_TARGET): OUTPUT, and debug/ beside it, from cargo's archive.
 function(zerobind_localize archive output cargo_target)
   set(script "${PROJECT_SOURCE_DIR}/packaging/static_library.sh")
   set(symbols "${PROJECT_SOURCE_DIR}/c-tests/symbols.txt")
@@ -29,7 +31,7 @@ function(zerobind_localize archive output cargo_target)
   endif()
   add_custom_command(OUTPUT "${output}" "${directory}/debug/${name}"
     COMMAND "${CMAKE_COMMAND}" -E env "LD=${ZEROBIND_LD}" "OBJCOPY=${ZEROBIND_OBJCOPY}" "AR=${ZEROBIND_AR}"
-            sh "${script}" "${archive}" "${symbols}" "${output}"
+            "READELF=${ZEROBIND_READELF}" sh "${script}" "${archive}" "${symbols}" "${output}"
     DEPENDS "${archive}" "${script}" "${symbols}" ${cargo_target}
     COMMENT "hiding the Rust runtime in ${name}" VERBATIM)
 endfunction()

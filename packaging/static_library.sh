@@ -6,7 +6,7 @@
 # one object in which only the functions listed in SYMBOLS are seen from outside.
 #
 # Writes OUTPUT without debug information, and DIR/debug/NAME beside it, the same library with it.
-# The tools are GNU binutils': LD, OBJCOPY, AR say others of them (for cross builds).
+# The tools are GNU binutils': LD, OBJCOPY, AR, READELF say others of them (for cross builds).
 set -eu
 
 archive=$1
@@ -15,6 +15,7 @@ output=$3
 ld=${LD:-ld}
 objcopy=${OBJCOPY:-objcopy}
 ar=${AR:-ar}
+readelf=${READELF:-readelf}
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -35,7 +36,13 @@ fail() {
 
 mkdir "$scratch/debug"
 # .llvmbc and .llvmcmd are LLVM's intermediate code of the standard library, on which other versions of its tools choke
-"$objcopy" --wildcard --keep-global-symbol='zb_*' -R .llvmbc -R .llvmcmd "$scratch/all.o" "$scratch/debug/zerobind.o"
+"$objcopy" --wildcard --keep-global-symbol='zb_*' -R .llvmbc -R .llvmcmd "$scratch/all.o" "$scratch/hidden.o"
+# GNU ld leaves the names behind that only dropped code wanted, and weak ones, which need not exist, as if they had to
+"$readelf" -rW "$scratch/hidden.o" | awk 'NF >= 5 { print $5 }' | LC_ALL=C sort -u >"$scratch/used"
+"$readelf" -sW "$scratch/hidden.o" | awk '$5 == "GLOBAL" && $7 == "UND" { print $8 }' | LC_ALL=C sort -u |
+    LC_ALL=C comm -23 - "$scratch/used" >"$scratch/unused"
+cp "$scratch/hidden.o" "$scratch/debug/zerobind.o"
+if [ -s "$scratch/unused" ]; then "$objcopy" --strip-symbols="$scratch/unused" "$scratch/debug/zerobind.o"; fi
 "$objcopy" --strip-debug "$scratch/debug/zerobind.o" "$scratch/zerobind.o"
 
 directory=$(dirname "$output")
