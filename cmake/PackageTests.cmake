@@ -30,3 +30,16 @@ function(zerobind_add_package_tests)
   zerobind_add_package_test(system_libraries system_libraries.sh "SYSTEM_LIBRARIES=${ZEROBIND_PC_LIBRARIES}")
   zerobind_add_package_test(notices notices.sh)
 endfunction()
+
+# The ABI against the committed snapshot; the second only shows that the first would see a change. One compiler is enough.
+function(zerobind_add_abi_snapshot_tests)
+  if(CMAKE_C_COMPILER_ID MATCHES "Clang")
+    return()
+  endif()
+  find_program(ZEROBIND_PYTHON python3 REQUIRED)
+  foreach(command IN ITEMS check self-test)
+    add_test(NAME abi.snapshot.${command}
+      COMMAND "${ZEROBIND_PYTHON}" "${PROJECT_SOURCE_DIR}/c-tests/abi/abi.py" ${command})
+    set_tests_properties(abi.snapshot.${command} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 60)
+  endforeach()
+endfunction()

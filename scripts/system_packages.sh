@@ -13,6 +13,9 @@ command -v clang >/dev/null || missing+=(clang)
 command -v valgrind >/dev/null || missing+=(valgrind)
 # links the WebAssembly guest in C of examples/wasm
 command -v wasm-ld >/dev/null || missing+=(lld)
+# what other people's builds use, and the reader of the ABI
+command -v pkg-config >/dev/null || missing+=(pkgconf)
+command -v abidiff >/dev/null || missing+=(abigail-tools)
 
 if [ ${#missing[@]} -eq 0 ]; then
     exit 0

@@ -17,6 +17,8 @@ compile_other() {
         echo "not by $version: $(head -1 "$SCRATCH/said")"
         return 0
     }
+    # debug information only takes the linkers' time
+    says objcopy --strip-debug -R .llvmbc -R .llvmcmd "$SCRATCH/$name.a"
     others="$others $name"
     echo "the other library by $version"
 }
