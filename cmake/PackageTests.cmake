@@ -29,6 +29,10 @@ function(zerobind_add_package_tests)
   zerobind_add_package_test(two_rust two_rust.sh "MOCK=${mock}" "CARGO_ARCHIVE=${ZEROBIND_TARGET_DIR}/release/libzerobind.a")
   zerobind_add_package_test(system_libraries system_libraries.sh "SYSTEM_LIBRARIES=${ZEROBIND_PC_LIBRARIES}")
   zerobind_add_package_test(notices notices.sh)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+    # by whatever compiler README's commands find; once is enough
+    zerobind_add_package_test(readme readme.sh "TARGET_DIR=${ZEROBIND_TARGET_DIR}")
+  endif()
 endfunction()
 
 # The ABI against the committed snapshot; the second only shows that the first would see a change. One compiler is enough.

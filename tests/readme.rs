@@ -24,6 +24,7 @@ fn links_lead_somewhere() {
         "docs/data.md",
         "docs/engines.md",
         "docs/lifetimes.md",
+        "docs/packaging.md",
         "docs/queues.md",
         "docs/shapes.md",
         "docs/testing.md",
