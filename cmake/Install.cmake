@@ -11,7 +11,7 @@ endif()
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-foreach(directory IN ITEMS BINDIR LIBDIR INCLUDEDIR DOCDIR)
+foreach(directory IN ITEMS BINDIR LIBDIR INCLUDEDIR DOCDIR MANDIR)
   if(IS_ABSOLUTE "${CMAKE_INSTALL_${directory}}")
     message(FATAL_ERROR "CMAKE_INSTALL_${directory} is ${CMAKE_INSTALL_${directory}}; it has to be relative to the prefix, "
       "so that the installed tree can be moved")
@@ -60,6 +60,41 @@ function(zerobind_install_headers)
     endif()
   endforeach()
   install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development)
+  # what this build contains, written by build.rs beside the libraries
+  install(FILES "${ZEROBIND_TARGET_DIR}/release/zerobind_config.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+    COMPONENT development OPTIONAL)
+endfunction()
+
+# The command line tool and its manual pages. Not in the libraries' target folder: cargo makes them anew for the tool.
+function(zerobind_install_tool)
+  if(NOT EXISTS "${PROJECT_SOURCE_DIR}/tool/Cargo.toml")
+    return()
+  endif()
+  set(target_directory "${PROJECT_BINARY_DIR}/cargo-tool")
+  if(PROJECT_IS_TOP_LEVEL)
+    set(target_directory "${PROJECT_SOURCE_DIR}/target")
+  endif()
+  set(tool "${target_directory}/release/zerobind${CMAKE_EXECUTABLE_SUFFIX}")
+  set(pages "${ZEROBIND_SHIPPED_DIR}/man")
+  add_custom_target(zerobind_tool_cargo
+    COMMAND "${CMAKE_COMMAND}" -E env "CARGO_TARGET_DIR=${target_directory}"
+            "${CARGO}" build --release --locked --package zerobind-tool
+    COMMAND "${tool}" man "${pages}"
+    BYPRODUCTS "${tool}"
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+    COMMENT "cargo build of the tool"
+    USES_TERMINAL VERBATIM)
+  add_dependencies(zerobind_shipped zerobind_tool_cargo)
+  if(UNIX AND NOT APPLE)
+    set(stripped "${ZEROBIND_SHIPPED_DIR}/zerobind")
+    add_custom_command(OUTPUT "${stripped}" COMMAND "${ZEROBIND_OBJCOPY}" --strip-all "${tool}" "${stripped}"
+      DEPENDS "${tool}" zerobind_tool_cargo VERBATIM)
+    add_custom_target(zerobind_tool DEPENDS "${stripped}")
+    add_dependencies(zerobind_shipped zerobind_tool)
+    set(tool "${stripped}")
+  endif()
+  install(PROGRAMS "${tool}" DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
+  install(DIRECTORY "${pages}/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT runtime FILES_MATCHING PATTERN "*.1")
 endfunction()
 
 function(zerobind_install_package_files)
@@ -108,4 +143,5 @@ function(zerobind_install_all)
   zerobind_install_headers()
   zerobind_install_package_files()
   zerobind_install_licences()
+  zerobind_install_tool()
 endfunction()

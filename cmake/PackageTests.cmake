@@ -14,7 +14,7 @@ SCRATCH=${ZEROBIND_PACKAGE_TESTS}/${name};VERSION=${PROJECT_VERSION};${ARGN}")
 endfunction()
 
 function(zerobind_add_package_tests)
-  zerobind_add_package_test(install install.sh "BUILD=${CMAKE_BINARY_DIR}")
+  zerobind_add_package_test(install install.sh "BUILD=${CMAKE_BINARY_DIR}" "TARGET_DIR=${ZEROBIND_TARGET_DIR}")
   set_tests_properties(package.install PROPERTIES FIXTURES_REQUIRED "" FIXTURES_SETUP installed_tree)
   zerobind_add_package_test(find_package find_package.sh)
   zerobind_add_package_test(pkg_config pkg_config.sh)

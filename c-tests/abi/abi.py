@@ -45,7 +45,7 @@ def main() -> int:
     if command not in ("check", "update"):
         print(__doc__, file=sys.stderr)
         return 2
-    header = Path(sys.argv[2]) if len(sys.argv) > 2 else HEADER
+    header = Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else HEADER
     verdict, report = compare(header)
     print(f"{report}{header}: {ADVICE[verdict]}", file=sys.stderr if verdict else sys.stdout)
     if command == "check":
