@@ -19,7 +19,13 @@ function(add_cargo_library name)
 
   set(build build)
   if(ARG_SHIPPED)
-    set(build rustc --lib --crate-type cdylib,staticlib)
+    # where the crates lie on the builder's machine is nobody's business, and would make every build another
+    set(crates "$ENV{CARGO_HOME}/registry/src")
+    if(NOT DEFINED ENV{CARGO_HOME})
+      set(crates "$ENV{HOME}/.cargo/registry/src")
+    endif()
+    set(build rustc --lib --crate-type cdylib,staticlib
+      --config "build.rustflags=['--remap-path-prefix=${crates}=crates']")
   endif()
 
   # Always run, since only cargo knows whether there is anything to do.

@@ -62,23 +62,15 @@ def notices() -> str:
 def shipped_crates() -> list[dict]:
     """Everything that is reached by normal dependencies, without the workspace's own packages, by name and version."""
     found = json.loads(cargo("metadata", "--format-version=1", f"--filter-platform={TARGET}"))
-    packages = {package["id"]: package for package in found["packages"]}
-    nodes = {node["id"]: node for node in found["resolve"]["nodes"]}
     own = set(found["workspace_members"])
-    todo = [identity for identity in own if packages[identity]["name"] in SHIPPED]
-    reached = set(todo)
-    while todo:
-        for dependency in nodes[todo.pop()]["deps"]:
-            normal = any(kind["kind"] is None for kind in dependency["dep_kinds"])
-            if normal and dependency["pkg"] not in reached and not is_macro(packages[dependency["pkg"]]):
-                reached.add(dependency["pkg"])
-                todo.append(dependency["pkg"])
-    return sorted((packages[identity] for identity in reached - own), key=lambda crate: (crate["name"], crate["version"]))
-
-
-def is_macro(package: dict) -> bool:
-    """Runs in the compiler and leaves nothing of itself behind."""
-    return any("proc-macro" in target["kind"] for target in package["targets"])
+    packages = {(package["name"], package["version"]): package for package in found["packages"]}
+    shipped = [option for package in found["packages"] if package["id"] in own and package["name"] in SHIPPED
+               for option in ("--package", package["name"])]
+    # the metadata's own graph has features in it that another member of the workspace asks for; the tree has not
+    tree = cargo("tree", *shipped, "--edges=normal,no-proc-macro", f"--target={TARGET}", "--prefix=none", "--no-dedupe", "--format={p}")
+    reached = {tuple(line.split()[:2]) for line in tree.decode().splitlines() if line}
+    crates = [packages[name, version.removeprefix("v")] for name, version in sorted(reached)]
+    return [crate for crate in crates if crate["id"] not in own]
 
 
 def licence_files(folder: Path) -> list[Path]:

@@ -166,7 +166,7 @@ SEEDS = [
     ("a wider field", CHANGED, "  uint32_t memory_kinds;", "  uint64_t memory_kinds;"),
     ("a parameter of another type", CHANGED, "uint32_t zb_dtype_bits(int32_t dtype)", "uint32_t zb_dtype_bits(int64_t dtype)"),
     ("a result of another type", CHANGED, "uint64_t zb_live_objects(", "uint32_t zb_live_objects("),
-    ("a callback with another parameter", CHANGED, "typedef void (*zb_task_fn)(void *task", "typedef void (*zb_task_fn)(int32_t task"),
+    ("a callback with another parameter", CHANGED, "typedef void (*zb_task_fn)(void *", "typedef void (*zb_task_fn)(int32_t "),
     ("a function that is gone", BROKEN, "uint32_t zb_version(void);", ""),
     ("a function that is renamed", BROKEN, "uint32_t zb_version(void);", "uint32_t zb_versions(void);"),
     ("a constant with another value", BROKEN, "#define ZB_ERROR_BUSY 4", "#define ZB_ERROR_BUSY 5"),

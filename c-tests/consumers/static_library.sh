@@ -17,6 +17,13 @@ if grep -E '^_R|^_ZN|rust|^zb_' "$SCRATCH/wanted"; then fail "$archive wants the
 if readelf -gW "$archive" | grep 'COMDAT group'; then fail "$archive has groups of sections"; fi
 if readelf -SW "$archive" | grep -E '\.llvm(bc|cmd)|\.debug_'; then fail "$archive has sections that are not for shipping"; fi
 
+# nor do they know who built them, and where
+for file in "$archive" "$shared"; do
+    for folder in "$SOURCE" "${CARGO_HOME:-$HOME/.cargo}"; do
+        if grep -qF "$folder" "$file"; then fail "$file has the path $folder in it"; fi
+    done
+done
+
 # sizes; the first has a limit, since phones carry it
 size=$(wc -c <"$shared")
 echo "shared library, stripped: $size bytes"
