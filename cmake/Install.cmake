@@ -67,7 +67,8 @@ endfunction()
 
 # The command line tool and its manual pages. Not in the libraries' target folder: cargo makes them anew for the tool.
 function(zerobind_install_tool)
-  if(NOT EXISTS "${PROJECT_SOURCE_DIR}/tool/Cargo.toml")
+  option(ZEROBIND_INSTALL_TOOL "build and install the command line tool along" ON)
+  if(NOT ZEROBIND_INSTALL_TOOL OR NOT EXISTS "${PROJECT_SOURCE_DIR}/tool/Cargo.toml")
     return()
   endif()
   set(target_directory "${PROJECT_BINARY_DIR}/cargo-tool")
@@ -76,7 +77,7 @@ function(zerobind_install_tool)
   endif()
   set(tool "${target_directory}/release/zerobind${CMAKE_EXECUTABLE_SUFFIX}")
   set(pages "${ZEROBIND_SHIPPED_DIR}/man")
-  add_custom_target(zerobind_tool_cargo
+  add_custom_target(zerobind_tool_cargo ALL
     COMMAND "${CMAKE_COMMAND}" -E env "CARGO_TARGET_DIR=${target_directory}"
             "${CARGO}" build --release --locked --package zerobind-tool
     COMMAND "${tool}" man "${pages}"
@@ -84,13 +85,11 @@ function(zerobind_install_tool)
     WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
     COMMENT "cargo build of the tool"
     USES_TERMINAL VERBATIM)
-  add_dependencies(zerobind_shipped zerobind_tool_cargo)
   if(UNIX AND NOT APPLE)
     set(stripped "${ZEROBIND_SHIPPED_DIR}/zerobind")
     add_custom_command(OUTPUT "${stripped}" COMMAND "${ZEROBIND_OBJCOPY}" --strip-all "${tool}" "${stripped}"
       DEPENDS "${tool}" zerobind_tool_cargo VERBATIM)
-    add_custom_target(zerobind_tool DEPENDS "${stripped}")
-    add_dependencies(zerobind_shipped zerobind_tool)
+    add_custom_target(zerobind_tool ALL DEPENDS "${stripped}")
     set(tool "${stripped}")
   endif()
   install(PROGRAMS "${tool}" DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
