@@ -12,7 +12,7 @@ compile_other() {
     # the same toolchain under another name
     if grep -qxF "$version" "$SCRATCH/versions"; then return 0; fi
     echo "$version" >>"$SCRATCH/versions"
-    "$@" --edition 2024 --crate-type staticlib -O --crate-name other_rust "$consumers/other_rust.rs" \
+    "$@" --edition 2021 --crate-type staticlib -O --crate-name other_rust "$consumers/other_rust.rs" \
         -o "$SCRATCH/$name.a" 2>"$SCRATCH/said" || {
         echo "not by $version: $(head -1 "$SCRATCH/said")"
         return 0
