@@ -53,12 +53,8 @@ function(zerobind_install_link target name component)
 endfunction()
 
 function(zerobind_install_headers)
-  set(headers "${PROJECT_SOURCE_DIR}/include/zerobind.h")
-  foreach(header IN ITEMS "${PROJECT_SOURCE_DIR}/include/zerobind.hpp")
-    if(EXISTS "${header}")
-      list(APPEND headers "${header}")
-    endif()
-  endforeach()
+  # the C++ header where the sources have it
+  file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/zerobind.h" "${PROJECT_SOURCE_DIR}/include/zerobind.hpp")
   install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development)
   # what this build contains, written by build.rs beside the libraries
   install(FILES "${ZEROBIND_TARGET_DIR}/release/zerobind_config.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
