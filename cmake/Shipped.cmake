@@ -19,36 +19,34 @@ endif()
 
 # zerobind_localize(ARCHIVE OUTPUT CARGO_TARGET): OUTPUT, and debug/ beside it, from cargo's archive.
 function(zerobind_localize archive output cargo_target)
-  set(script "${PROJECT_SOURCE_DIR}/packaging/static_library.sh")
-  set(symbols "${PROJECT_SOURCE_DIR}/c-tests/symbols.txt")
-  get_filename_component(directory "${output}" DIRECTORY)
-  get_filename_component(name "${output}" NAME)
-  if(NOT UNIX OR APPLE)
-    # not run on these systems: there cargo's archive is shipped as it is
-    add_custom_command(OUTPUT "${output}" COMMAND "${CMAKE_COMMAND}" -E copy "${archive}" "${output}"
-      DEPENDS "${archive}" ${cargo_target} VERBATIM)
-    return()
-  endif()
-  add_custom_command(OUTPUT "${output}" "${directory}/debug/${name}"
-    COMMAND "${CMAKE_COMMAND}" -E env "LD=${ZEROBIND_LD}" "OBJCOPY=${ZEROBIND_OBJCOPY}" "AR=${ZEROBIND_AR}"
-            "READELF=${ZEROBIND_READELF}" sh "${script}" "${archive}" "${symbols}" "${output}"
-    DEPENDS "${archive}" "${script}" "${symbols}" ${cargo_target}
-    COMMENT "hiding the Rust runtime in ${name}" VERBATIM)
+  cmake_path(GET output PARENT_PATH directory)
+  cmake_path(GET output FILENAME name)
+  zerobind_ship(static_library.sh "${archive}" "${output}" "${directory}/debug/${name}" ${cargo_target}
+    "${PROJECT_SOURCE_DIR}/c-tests/symbols.txt")
 endfunction()
 
+# zerobind_strip_shared(LIBRARY OUTPUT CARGO_TARGET): OUTPUT, and its debug information in .debug/ beside it.
 function(zerobind_strip_shared library output cargo_target)
-  set(script "${PROJECT_SOURCE_DIR}/packaging/shared_library.sh")
-  get_filename_component(directory "${output}" DIRECTORY)
-  get_filename_component(name "${output}" NAME)
+  cmake_path(GET output PARENT_PATH directory)
+  cmake_path(GET output FILENAME name)
+  zerobind_ship(shared_library.sh "${library}" "${output}" "${directory}/.debug/${name}.debug" ${cargo_target})
+endfunction()
+
+# zerobind_ship(SCRIPT INPUT OUTPUT DEBUG CARGO_TARGET [FILE...]): runs packaging/SCRIPT INPUT FILE... OUTPUT.
+function(zerobind_ship script input output debug cargo_target)
   if(NOT UNIX OR APPLE)
-    add_custom_command(OUTPUT "${output}" COMMAND "${CMAKE_COMMAND}" -E copy "${library}" "${output}"
-      DEPENDS "${library}" ${cargo_target} VERBATIM)
+    # not run on these systems: there cargo's files are shipped as they are
+    add_custom_command(OUTPUT "${output}" COMMAND "${CMAKE_COMMAND}" -E copy "${input}" "${output}"
+      DEPENDS "${input}" ${cargo_target} VERBATIM)
     return()
   endif()
-  add_custom_command(OUTPUT "${output}" "${directory}/.debug/${name}.debug"
-    COMMAND "${CMAKE_COMMAND}" -E env "OBJCOPY=${ZEROBIND_OBJCOPY}" sh "${script}" "${library}" "${output}"
-    DEPENDS "${library}" "${script}" ${cargo_target}
-    COMMENT "stripping ${name}" VERBATIM)
+  set(script "${PROJECT_SOURCE_DIR}/packaging/${script}")
+  cmake_path(GET output FILENAME name)
+  add_custom_command(OUTPUT "${output}" "${debug}"
+    COMMAND "${CMAKE_COMMAND}" -E env "LD=${ZEROBIND_LD}" "OBJCOPY=${ZEROBIND_OBJCOPY}" "AR=${ZEROBIND_AR}"
+            "READELF=${ZEROBIND_READELF}" sh "${script}" "${input}" ${ARGN} "${output}"
+    DEPENDS "${input}" "${script}" ${ARGN} ${cargo_target}
+    COMMENT "making ${name} for shipping" VERBATIM)
 endfunction()
 
 # zerobind_add_shipped(TARGET_DIRECTORY): ZEROBIND_SHIPPED_DIR and the names of what lies in it, in the caller's scope.
