@@ -93,7 +93,7 @@ function(zerobind_install_tool)
 endfunction()
 
 function(zerobind_install_package_files)
-  set(made "${CMAKE_CURRENT_BINARY_DIR}/package")
+  set(made "${ZEROBIND_SHIPPED_DIR}/package")
   set(templates "${PROJECT_SOURCE_DIR}/packaging")
   cargo_library_names(file_name soname)
   file(RELATIVE_PATH ZEROBIND_PREFIX_FROM_PC "/${ZEROBIND_INSTALL_PCDIR}" "/")
