@@ -43,7 +43,11 @@ help:
 	@echo 'make bench-peers  the same, and beside LiteRT, OpenVINO and tract'
 	@echo 'make bench-queue  what queues cost: round trips and bursts over direct runs (minutes, on a quiet machine)'
 	@echo 'make sanitize  the tests on the mock engine under thread and address sanitizer'
-	@echo 'make build     the library, in target/release'
+	@echo 'make build     the library: shared in target/release, stripped and static as they are installed in build/shipped'
+	@echo 'make install PREFIX=dir [DESTDIR=stage] [LIBDIR=lib64] [COMPONENT=runtime|development|debug]'
+	@echo '               libraries, headers, pkg-config and CMake files, into a tree that can be moved'
+	@echo 'make abi       write the snapshot of the ABI anew after an addition; refuses what needs another version'
+	@echo 'make notices   write the notices of third parties anew after a change of the dependencies'
 	@echo 'make tool      the zerobind command, in target/release, and its manual pages'
 	@echo 'make header    write include/zerobind.h anew after a change of the ABI'
 	@echo 'make setup     only fetch tools, engines and models into .deps'
@@ -52,16 +56,39 @@ help:
 setup:
 	@bash scripts/setup.sh
 
-build: setup
-	cargo build --release --locked
-	@cd target/release && if [ -e libzerobind.so ]; then ln -sf libzerobind.so libzerobind.so.0; fi
+# Links in target/release, where bindings look for it.
+build: configure
+	$(CMAKE) --build build --target zerobind_shipped
+	@mkdir -p target/release; for name in libzerobind.$(SHARED_SUFFIX) libzerobind.so.0; do \
+		ln -sf ../shipped/release/libzerobind.$(SHARED_SUFFIX) target/release/$$name; done
+
+# Needs cargo, a C compiler and any CMake from 3.25 on, but nothing that the set-up fetches.
+.PHONY: install abi notices
+PREFIX ?= /usr/local
+LIBDIR ?= lib
+PACKAGE_CMAKE = $(if $(wildcard $(CMAKE)),$(CMAKE),cmake)
+install:
+	@$(PACKAGE_CMAKE) --version >/dev/null 2>&1 || \
+		{ echo 'make install: there is no cmake (3.25 or newer); install it, or run `make setup` first' >&2; exit 1; }
+	@grep -qsxF 'CMAKE_HOME_DIRECTORY:INTERNAL=$(ROOT)' build/package/CMakeCache.txt || rm -rf build/package
+	@$(PACKAGE_CMAKE) --log-level=WARNING -S . -B build/package -DZEROBIND_BUILD_TESTS=OFF "-DCMAKE_INSTALL_LIBDIR=$(LIBDIR)"
+	$(PACKAGE_CMAKE) --build build/package
+	$(PACKAGE_CMAKE) --install build/package --prefix "$(PREFIX)" $(if $(COMPONENT),--component $(COMPONENT))
+
+# after a change of the header that programs which are built already survive
+abi:
+	python3 c-tests/abi/abi.py update
+
+# after a change of the dependencies
+notices:
+	python3 packaging/third_party_notices.py
 
 # The shared library comes first: the command is built from the same parts.
 tool: build
 	cargo build --release --locked --package zerobind-tool
 	target/release/zerobind man target/release/man
 
-demo: build configure
+demo: build
 	$(CMAKE) --build build --target transcribe
 	build/examples/transcribe --audio .deps/audio/recording.f32 --models .deps/models
 

@@ -61,35 +61,24 @@ function(zerobind_install_headers)
     COMPONENT development OPTIONAL)
 endfunction()
 
-# The command line tool and its manual pages. Not in the libraries' target folder: cargo makes them anew for the tool.
+# The command line tool, stripped, and its manual pages.
 function(zerobind_install_tool)
   option(ZEROBIND_INSTALL_TOOL "build and install the command line tool along" ON)
-  if(NOT ZEROBIND_INSTALL_TOOL OR NOT EXISTS "${PROJECT_SOURCE_DIR}/tool/Cargo.toml")
+  if(NOT ZEROBIND_INSTALL_TOOL)
     return()
   endif()
-  set(target_directory "${PROJECT_BINARY_DIR}/cargo-tool")
-  if(PROJECT_IS_TOP_LEVEL)
-    set(target_directory "${PROJECT_SOURCE_DIR}/target")
-  endif()
-  set(tool "${target_directory}/release/zerobind${CMAKE_EXECUTABLE_SUFFIX}")
-  set(pages "${ZEROBIND_SHIPPED_DIR}/man")
-  add_custom_target(zerobind_tool_cargo ALL
-    COMMAND "${CMAKE_COMMAND}" -E env "CARGO_TARGET_DIR=${target_directory}"
-            "${CARGO}" build --release --locked --package zerobind-tool
-    COMMAND "${tool}" man "${pages}"
-    BYPRODUCTS "${tool}"
-    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
-    COMMENT "cargo build of the tool"
-    USES_TERMINAL VERBATIM)
+  include("${PROJECT_SOURCE_DIR}/cmake/Tool.cmake")
+  zerobind_add_tool()
+  set(tool "${ZEROBIND_TOOL}")
   if(UNIX AND NOT APPLE)
-    set(stripped "${ZEROBIND_SHIPPED_DIR}/zerobind")
-    add_custom_command(OUTPUT "${stripped}" COMMAND "${ZEROBIND_OBJCOPY}" --strip-all "${tool}" "${stripped}"
-      DEPENDS "${tool}" zerobind_tool_cargo VERBATIM)
-    add_custom_target(zerobind_tool ALL DEPENDS "${stripped}")
-    set(tool "${stripped}")
+    set(tool "${ZEROBIND_SHIPPED_DIR}/zerobind")
+    add_custom_command(OUTPUT "${tool}" COMMAND "${ZEROBIND_OBJCOPY}" --strip-all "${ZEROBIND_TOOL}" "${tool}"
+      DEPENDS "${ZEROBIND_TOOL}" zerobind_tool VERBATIM)
+    add_custom_target(zerobind_tool_stripped ALL DEPENDS "${tool}")
   endif()
   install(PROGRAMS "${tool}" DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
-  install(DIRECTORY "${pages}/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT runtime FILES_MATCHING PATTERN "*.1")
+  install(DIRECTORY "${ZEROBIND_TOOL_PAGES}/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT runtime
+    FILES_MATCHING PATTERN "*.1")
 endfunction()
 
 function(zerobind_install_package_files)

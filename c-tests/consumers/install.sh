@@ -9,7 +9,6 @@ listed() {
         case $file in
         include/zerobind.hpp) made_of=$SOURCE/$file ;;
         include/zerobind_config.h) made_of=$TARGET_DIR/release/zerobind_config.h ;;
-        bin/zerobind) made_of=$SOURCE/tool ;;
         *) made_of=$SOURCE ;;
         esac
         if [ -e "$made_of" ]; then echo "$file"; fi
