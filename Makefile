@@ -34,6 +34,8 @@ RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 	tool test header fmt-check clippy rust-test model-check c-test c-test-default \
 	test header fmt-check clippy rust-test model-check c-test c-test-default \
 	c-test-clang memcheck sanitize configure clean
+.PHONY: help setup build demo bench-queue test header fmt-check clippy rust-test model-check c-test c-test-default \
+	c-test-clang c-test-linked features memcheck sanitize configure clean
 
 help:
 	@echo 'make demo      transcribe a recording on both engines, without a copy'
@@ -129,7 +131,7 @@ bench-queue: build configure
 	$(CMAKE) --build build --target bench_queue
 	build/benches/bench_queue .deps/models
 
-test: setup fmt-check clippy rust-test model-check c-test sanitize memcheck
+test: setup fmt-check clippy features rust-test model-check c-test c-test-linked sanitize memcheck
 
 header:
 	UPDATE_HEADER=1 cargo test --locked --test header
@@ -171,6 +173,16 @@ c-test-clang: setup
 		CC=clang CXX=clang++ $(CONFIGURE) -B build/clang; \
 		$(CMAKE) --build build/clang; \
 		$(RUN_TESTS) --test-dir build/clang --label-exclude memcheck
+
+# Builds without one engine or both: they compile, and report what they lack.
+features: setup
+	bash c-tests/features.sh
+
+# The C tests over a library that is linked with its engines. tflitec's build script needs libclang, a pkg-config and OpenSSL.
+c-test-linked: configure
+	@$(call require,clang); $(call require,pkg-config); set -ex; \
+		$(CMAKE) --build build; \
+		bash c-tests/linked.sh build
 
 memcheck: configure
 	@$(call require,valgrind); set -ex; \

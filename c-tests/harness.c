@@ -162,6 +162,11 @@ int zt_under_memcheck(void)
     return value != NULL && strcmp(value, "1") == 0;
 }
 
+int zt_is_linked(void)
+{
+    return getenv("ZB_TEST_LINKED") != NULL;
+}
+
 int zt_rounds(int native, int memcheck)
 {
     return zt_under_memcheck() ? memcheck : native;

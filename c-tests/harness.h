@@ -88,6 +88,8 @@ int zt_is_tflite(void);
 
 /* How often to repeat: `native`, or `memcheck` where valgrind makes everything slow. */
 int zt_rounds(int native, int memcheck);
+/* The library was linked with its engines (c-tests/linked.sh says so): it looks for none at run time. */
+int zt_is_linked(void);
 int zt_under_memcheck(void);
 
 /* No object of any kind exists. */

@@ -1,6 +1,8 @@
 /*
  * Finding the engines' libraries. What is loaded stays loaded, so each test runs in a process of its own: this program
  * starts itself again with the name of the test, in the environment that the test asks for.
+ *
+ * With ZB_TEST_LINKED=1 the library is one that was linked with its engines, and other things are true of it.
  */
 #include "harness.h"
 
@@ -36,13 +38,24 @@ static void check_not_loaded(int32_t runtime)
     CHECK(info.version == NULL && info.path == NULL);
 }
 
+/* The same name; for a linked engine the same file, which the linker knows by its SONAME. */
+static int is_file(const char *told, const char *path)
+{
+    char *real_told = realpath(told, NULL), *real_path = realpath(path, NULL);
+    int is_same = zt_is_linked() ? real_told != NULL && real_path != NULL && strcmp(real_told, real_path) == 0
+                              : strcmp(told, path) == 0;
+    free(real_told);
+    free(real_path);
+    return is_same;
+}
+
 static void check_loaded(int32_t runtime, const char *path)
 {
     zb_runtime_info info = info_of(runtime);
     CHECK_EQ(info.available, 1);
     REQUIRE(info.version != NULL && info.path != NULL);
     CHECK(info.version[0] >= '0' && info.version[0] <= '9' && strchr(info.version, '.') != NULL);
-    CHECK(strcmp(info.path, path) == 0);
+    CHECK(is_file(info.path, path));
     CHECK(info.reason == NULL);
 }
 
@@ -210,6 +223,38 @@ static void no_variable_is_set(void)
     CHECK_ERROR_SAYS(variable_of(own()));
 }
 
+/* --- linked engines --- */
+
+static void linked_engines_are_there_at_first(void)
+{
+    check_loaded(own(), getenv(variable_of(own())));
+    check_loaded(other(), getenv(variable_of(other())));
+    check_works(own());
+    check_loaded(own(), getenv(variable_of(own())));
+}
+
+/* In an environment whose variable for the own engine names no file. */
+static void the_environment_is_not_asked(void)
+{
+    CHECK_OK(zb_runtime_load(own(), NULL));
+    check_loaded(own(), getenv("ZB_TEST_REAL_ENGINE"));
+    check_works(own());
+}
+
+static void no_other_file_is_loaded_than_the_linked_one(void)
+{
+    const char *path = getenv(variable_of(own()));
+    CHECK_STATUS(zb_runtime_load(own(), "/no/such/engine.so"), ZB_ERROR_INVALID_ARGUMENT);
+    CHECK_ERROR_SAYS("is linked into this build");
+    CHECK_ERROR_SAYS("/no/such/engine.so");
+    CHECK_ERROR_SAYS(path);
+    CHECK_STATUS(zb_runtime_load(own(), getenv(variable_of(other()))), ZB_ERROR_INVALID_ARGUMENT);
+    CHECK_OK(zb_runtime_load(own(), path));
+    check_loaded(own(), path);
+    check_works(own());
+    check_works(other());
+}
+
 /* --- a process for each --- */
 
 typedef enum setting { AS_IT_IS, NAMES_NO_FILE, IS_UNSET } setting;
@@ -219,7 +264,15 @@ typedef struct process {
     setting variable;
 } process;
 
-static const process processes[] = {
+static const process processes_of_linked[] = {
+    {ON_BOTH(linked_engines_are_there_at_first), AS_IT_IS},
+    {ON_BOTH(the_environment_is_not_asked), NAMES_NO_FILE},
+    {ON_BOTH(no_other_file_is_loaded_than_the_linked_one), AS_IT_IS},
+    {ON_BOTH(loading_early), AS_IT_IS},
+    {ON_BOTH(another_file_is_refused_once_loaded), AS_IT_IS},
+};
+
+static const process processes_of_loaded[] = {
     {ON_BOTH(nothing_is_loaded_at_first), AS_IT_IS},
     {ON_BOTH(a_model_loads_its_engine_alone), AS_IT_IS},
     {ON_BOTH(loading_early), AS_IT_IS},
@@ -252,9 +305,15 @@ static void become(const process *wanted, char **argv)
 int main(int argc, char **argv)
 {
     int failed = 0;
-    size_t count = sizeof processes / sizeof *processes;
+    const process *processes = processes_of_loaded;
+    size_t count = sizeof processes_of_loaded / sizeof *processes;
+    if (zt_is_linked()) {
+        puts("the engines are linked: finding them at run time is not tested, but that it does not happen");
+        processes = processes_of_linked;
+        count = sizeof processes_of_linked / sizeof *processes;
+    }
     if (argc > 2) {
-        zt_test tests[sizeof processes / sizeof *processes];
+        zt_test tests[sizeof processes_of_loaded / sizeof *processes];
         for (size_t i = 0; i < count; i++) {
             tests[i] = processes[i].test;
         }

@@ -134,6 +134,12 @@ static void runtime_unavailable(void)
 {
     /* the engine that this process does not use */
     int32_t other = zt_is_tflite() ? ZB_RUNTIME_ONNXRUNTIME : ZB_RUNTIME_TFLITE;
+    if (zt_is_linked()) {
+        puts("the engines are linked: none is unavailable, and no other file can be loaded");
+        CHECK_STATUS(zb_runtime_load(other, "/no/such/engine.so"), ZB_ERROR_INVALID_ARGUMENT);
+        CHECK_ERROR_SAYS("/no/such/engine.so");
+        return;
+    }
     CHECK_STATUS(zb_runtime_load(other, "/no/such/engine.so"), ZB_ERROR_RUNTIME_UNAVAILABLE);
     CHECK_ERROR_SAYS("/no/such/engine.so");
     CHECK_ERROR_SAYS("no such file");

@@ -2,7 +2,7 @@
 # Builds test_NAME.c with the harness and registers it with CTest:
 #   ENGINES      one entry for each engine, NAME.tflite and NAME.onnxruntime, with that word as the argument;
 #                else one entry NAME without arguments
-#   MOCK         linked with the library that has the mock engine
+#   MOCK         linked with the library that has the mock engine, and labelled `mock`
 #   SERIAL       runs while no other test does: its threads need the cores for themselves
 #   NO_MEMCHECK  not run again under valgrind: it makes signals or maps on purpose that valgrind cannot follow,
 #                or only takes time there
@@ -57,6 +57,18 @@ function(zerobind_add_test name)
   else()
     zerobind_register(${name} ${program} "${ARG_SERIAL}" "${ARG_NO_MEMCHECK}")
   endif()
+  if(ARG_MOCK)
+    zerobind_label_mock(${name} "${ARG_ENGINES}")
+  endif()
+endfunction()
+
+# So that these can be told from the tests that say something about the library without the mock engine.
+function(zerobind_label_mock name engines)
+  set(entries ${name})
+  if(engines)
+    list(TRANSFORM ZEROBIND_ENGINES PREPEND "${name}." OUTPUT_VARIABLE entries)
+  endif()
+  set_tests_properties(${entries} PROPERTIES LABELS mock)
 endfunction()
 
 # The entry itself and its twin under valgrind; what follows `no_memcheck` are the program's arguments.

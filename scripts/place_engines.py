@@ -38,6 +38,11 @@ def main(deps):
         link.unlink(missing_ok=True)
         link.symlink_to(library)
         print(f"{link.name}: {library.stat().st_size} bytes")
+    # the name under which the system loader looks for it on behalf of a program that is linked with it
+    if SUFFIX == ".so":
+        soname = folder / "libonnxruntime.so.1"
+        soname.unlink(missing_ok=True)
+        soname.symlink_to(onnxruntime_library())
 
 
 if __name__ == "__main__":

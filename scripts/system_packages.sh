@@ -16,6 +16,9 @@ command -v wasm-ld >/dev/null || missing+=(lld)
 # what other people's builds use, and the reader of the ABI
 command -v pkg-config >/dev/null || missing+=(pkgconf)
 command -v abidiff >/dev/null || missing+=(abigail-tools)
+# the build script of tflitec, for the linked mode, fetches by libcurl: it is built with OpenSSL, which pkg-config finds
+command -v pkg-config >/dev/null || missing+=(pkg-config)
+pkg-config --exists openssl 2>/dev/null || missing+=(libssl-dev)
 
 if [ ${#missing[@]} -eq 0 ]; then
     exit 0

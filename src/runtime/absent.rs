@@ -66,33 +66,3 @@ impl Runtime for Absent {
         Err(self.unavailable())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::runtime::by_id;
-
-    fn check(absent: &Absent, id: i32, feature: &str, model: &[u8]) {
-        let told = |text: &str| text.contains(feature) && text.contains("not part of this build");
-        let engine = by_id(id).expect("its number is known");
-        assert!(engine.recognises(model) && engine.has_option(&format!("{}x", absent.options)));
-        assert!(!engine.info().available && told(engine.info().reason.unwrap().to_str().unwrap()));
-        let source = ModelSource { bytes: Box::new(model.to_vec()), path: None };
-        for error in [engine.load(None).unwrap_err(), engine.open(Arc::new(source)).err().unwrap()] {
-            assert_eq!(error.status, Status::RuntimeUnavailable);
-            assert!(told(&error.text), "{error}");
-        }
-    }
-
-    #[test]
-    #[cfg(not(feature = "tflite"))]
-    fn tflite_is_told_to_be_missing() {
-        check(&TFLITE, 1, "`tflite`", b"\x1c\0\0\0TFL3");
-    }
-
-    #[test]
-    #[cfg(not(feature = "onnxruntime"))]
-    fn onnx_runtime_is_told_to_be_missing() {
-        check(&ONNXRUNTIME, 2, "`onnxruntime`", b"\x18\0\0\0ORTM");
-    }
-}

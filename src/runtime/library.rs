@@ -25,6 +25,12 @@ pub fn file_of(_address: *const c_void) -> Option<PathBuf> {
     None
 }
 
+/// Tells the host's log where a linked engine comes from, as is told of one that was found.
+#[cfg(feature = "linked")]
+pub fn tell_linked(engine: &str, file: &Path) {
+    crate::base::log::emit(crate::base::log::Level::Info, &format!("{engine}: linked with {}", file.display()));
+}
+
 /// Texts given to the host for the life of the process.
 static KEPT: Mutex<Vec<&'static CStr>> = Mutex::new(Vec::new());
 

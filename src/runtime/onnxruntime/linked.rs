@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use super::load::{self, Engine};
 use super::symbols::Api;
 use crate::base::Result;
-use crate::runtime::RuntimeInfo;
-use crate::runtime::library::file_of;
+use crate::runtime::library::{file_of, tell_linked};
 use crate::runtime::once::{Loaded, LoadedOnce, Origin};
+use crate::runtime::{RuntimeInfo, format};
 
 pub fn info(engine: &LoadedOnce<Engine>) -> RuntimeInfo {
     engine.info_of_linked(|| api().map(|(api, version)| Origin::new(&version, &file(api))))
@@ -17,7 +17,9 @@ pub fn info(engine: &LoadedOnce<Engine>) -> RuntimeInfo {
 /// There is one engine to be had, whatever path is given; that it is the same file is checked by the caller.
 pub fn start(_path: Option<&Path>) -> Result<Loaded<Engine>> {
     let (api, version) = api()?;
-    load::start(api, &version, &file(api))
+    let file = file(api);
+    tell_linked(format::ONNXRUNTIME.name, &file);
+    load::start(api, &version, &file)
 }
 
 fn api() -> Result<(Api, String)> {
@@ -26,5 +28,5 @@ fn api() -> Result<(Api, String)> {
 }
 
 fn file(api: Api) -> PathBuf {
-    file_of(api.CreateSession as *const c_void).unwrap_or_else(|| PathBuf::from("linked"))
+    file_of(api.CreateSession as *const c_void).unwrap_or_else(|| PathBuf::from("the program itself"))
 }

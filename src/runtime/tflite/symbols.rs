@@ -193,9 +193,6 @@ macro_rules! optional_table {
         );
     };
 }
-#[cfg(feature = "linked")]
-use optional_table;
-
 symbols! {
     required {
         model_delete = TfLiteModelDelete: fn(*mut RawModel);
