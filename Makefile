@@ -35,7 +35,7 @@ RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 	test header fmt-check clippy rust-test model-check c-test c-test-default \
 	c-test-clang memcheck sanitize configure clean
 .PHONY: help setup build demo bench-queue test header fmt-check clippy rust-test model-check c-test c-test-default \
-	c-test-clang c-test-linked features memcheck sanitize configure clean
+	c-test-clang c-test-linked features packaging-check cross memcheck sanitize configure clean
 
 help:
 	@echo 'make demo      transcribe a recording on both engines, without a copy'
@@ -131,7 +131,7 @@ bench-queue: build configure
 	$(CMAKE) --build build --target bench_queue
 	build/benches/bench_queue .deps/models
 
-test: setup fmt-check clippy features rust-test model-check c-test c-test-linked sanitize memcheck
+test: setup fmt-check clippy features packaging-check rust-test model-check c-test c-test-linked sanitize memcheck
 
 header:
 	UPDATE_HEADER=1 cargo test --locked --test header
@@ -177,6 +177,20 @@ c-test-clang: setup
 # Builds without one engine or both: they compile, and report what they lack.
 features: setup
 	bash c-tests/features.sh
+
+# What can be checked here of the scripts for iOS and Android.
+packaging-check:
+	bash packaging/check.sh
+
+# By hand, minutes: the library and the tests without engines for other processors, and a type check for phones.
+CROSS_PROGRAMS := qemu-aarch64 aarch64-linux-gnu-gcc i686-linux-gnu-gcc
+cross:
+	@bash scripts/system_packages.sh $(CROSS_PROGRAMS)
+	@$(foreach program,$(CROSS_PROGRAMS),$(call require,$(program));) set -ex; \
+		bash scripts/cross_toolchain.sh .deps/cross; \
+		bash c-tests/cross.sh i686-unknown-linux-gnu; \
+		bash c-tests/cross.sh aarch64-unknown-linux-gnu; \
+		bash c-tests/cross_check.sh aarch64-linux-android aarch64-apple-ios
 
 # The C tests over a library that is linked with its engines. tflitec's build script needs libclang, a pkg-config and OpenSSL.
 c-test-linked: configure

@@ -13,7 +13,22 @@ fn main() {
         // the engines keep threads and thread-local destructors; unloading the library under them is never safe
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
+    if has("LINKED") && env::var("CARGO_CFG_TARGET_VENDOR").as_deref() == Ok("apple") {
+        allow_missing_functions();
+    }
     write_config_header().expect("the folder of the build can be written to");
+}
+
+/// Mach-O's linker takes a weak reference for an error when no library has the name, unless it is told otherwise.
+fn allow_missing_functions() {
+    let table = "src/runtime/tflite/symbols.rs";
+    println!("cargo:rerun-if-changed={table}");
+    let text = fs::read_to_string(table).expect("the table of functions is there");
+    let optional = text.split("\n    optional {\n").nth(1).expect("the table has optional functions");
+    let names = optional.split(" = ").skip(1).filter_map(|entry| entry.split(':').next());
+    for name in names.take_while(|name| name.starts_with("TfLite")) {
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-U,_{name}");
+    }
 }
 
 fn has(feature: &str) -> bool {

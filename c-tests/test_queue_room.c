@@ -367,7 +367,8 @@ static void options_of_every_size(void)
     zb_queue_options options = ZB_QUEUE_OPTIONS_INIT;
     zb_queue_options initial;
     zb_queue *queue = NULL;
-    const uint32_t wrong[] = {0, 1, 4, 16, (uint32_t)sizeof options - 1, 5000, UINT32_MAX};
+    const uint32_t wrong[] = {0, 1, 4, (uint32_t)offsetof(zb_queue_options, user_data), (uint32_t)sizeof options - 1, 5000,
+                              UINT32_MAX};
     zt_watchdog(20);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         options.struct_size = wrong[i];

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# system_packages.sh [PROGRAM...]: what the set-up needs, and of these programs for `make cross` those that are missing.
 # Installs what no PyPI package brings, where that is possible: Debian or Ubuntu, as root.
 # Elsewhere it only says what is missing; the lanes that need it then say that they are skipped.
 set -euo pipefail
@@ -19,6 +20,14 @@ command -v abidiff >/dev/null || missing+=(abigail-tools)
 # the build script of tflitec, for the linked mode, fetches by libcurl: it is built with OpenSSL, which pkg-config finds
 command -v pkg-config >/dev/null || missing+=(pkg-config)
 pkg-config --exists openssl 2>/dev/null || missing+=(libssl-dev)
+# only for `make cross`, which names them
+for program in "$@"; do
+    command -v "$program" >/dev/null && continue
+    case $program in
+    qemu-aarch64) missing+=(qemu-user) ;;
+    *-gcc) missing+=("gcc-${program%-gcc}" "libc6-dev-$(case $program in aarch64*) echo arm64 ;; *) echo i386 ;; esac)-cross") ;;
+    esac
+done
 
 if [ ${#missing[@]} -eq 0 ]; then
     exit 0

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# check.sh: what can be checked of the packaging scripts without the platforms they are for: that they print the commands
+# that they would run, in an order that works, and refuse what they cannot do. Nothing of it is run.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() {
+    echo "failed: $1" >&2
+    exit 1
+}
+
+# says FILE PATTERN...: each is a line of the file, in this order.
+says() {
+    local file=$1 from=0 found
+    shift
+    for pattern in "$@"; do
+        found=$(tail -n "+$((from + 1))" "$file" | grep -nE -- "$pattern" | head -n 1 | cut -d: -f1 || true)
+        [ -n "$found" ] || { cat "$file"; fail "no '$pattern' after line $from"; }
+        from=$((from + found))
+    done
+}
+
+# refuses TEXT COMMAND...
+refuses() {
+    local text=$1
+    shift
+    if "$@" >"$scratch/log" 2>&1; then
+        fail "'$*' is not refused"
+    fi
+    grep -qF -- "$text" "$scratch/log" || { cat "$scratch/log"; fail "'$*' does not say '$text'"; }
+}
+
+check_xcframework() {
+    local script=$root/packaging/xcframework.sh
+    bash "$script" --dry-run --tflite /tf --onnxruntime /ort "$scratch/out" >"$scratch/log"
+    says "$scratch/log" \
+        'TFLITEC_PREBUILT_PATH_AARCH64_APPLE_IOS=/tf/.*/ios-arm64/TensorFlowLiteC.framework .*ORT_IOS_XCFWK_LOCATION=/ort/.* cargo rustc .*--target aarch64-apple-ios .*--features linked.{1,2}tflite' \
+        '--target aarch64-apple-ios-sim ' '--target x86_64-apple-ios ' \
+        'lipo -create .*/aarch64-apple-ios-sim/release/libzerobind.a .*/x86_64-apple-ios/release/libzerobind.a' \
+        'cp .*/include/zerobind.h ' 'cp .*/zerobind_config.h ' \
+        'xcodebuild -create-xcframework .*/aarch64-apple-ios/release/libzerobind.a .*-output .*/out/Zerobind.xcframework'
+    bash "$script" --dry-run --engines onnxruntime --onnxruntime /ort "$scratch/out" >"$scratch/log"
+    ! grep -q 'TFLITE' "$scratch/log" || fail 'TFLite is asked for without its feature'
+    [ ! -e "$scratch/out" ] || fail 'a dry run writes'
+    refuses 'give --tflite' bash "$script" --dry-run --onnxruntime /ort "$scratch/out"
+    refuses "not 'litert'" bash "$script" --dry-run --engines litert "$scratch/out"
+    refuses 'name the folder' bash "$script" --dry-run
+}
+
+check_android() {
+    local script=$root/packaging/android-aar.sh ndk=$scratch/ndk
+    mkdir -p "$ndk/toolchains/llvm/prebuilt/linux-x86_64/bin" "$scratch/engines/arm64-v8a"
+    touch "$scratch/engines/arm64-v8a/libonnxruntime.so"
+    ANDROID_NDK_HOME=$ndk bash "$script" --dry-run --engines-dir "$scratch/engines" "$scratch/zerobind.aar" >"$scratch/log"
+    says "$scratch/log" \
+        'CARGO_TARGET_AARCH64_LINUX_ANDROID_LINKER=.*/aarch64-linux-android24-clang .*cargo rustc .*--target aarch64-linux-android ' \
+        'llvm-strip .*android.arm64-v8a/libzerobind.so' 'cp .*/arm64-v8a/libonnxruntime.so .*/jni/arm64-v8a/' \
+        'LINKER=.*/armv7a-linux-androideabi24-clang' 'LINKER=.*/x86_64-linux-android24-clang' \
+        'prefab.json' 'module.json' 'zip .*zerobind.aar'
+    [ ! -e "$scratch/zerobind.aar" ] || fail 'a dry run writes'
+    refuses 'set ANDROID_NDK_HOME' env -u ANDROID_NDK_HOME bash "$script" --dry-run a.aar
+    refuses 'OUTPUT.aar' env "ANDROID_NDK_HOME=$ndk" bash "$script" --dry-run a.zip
+    refuses 'takes a number' env "ANDROID_NDK_HOME=$ndk" bash "$script" --dry-run --api new a.aar
+}
+
+check_xcframework
+check_android
+echo 'packaging: the commands of xcframework.sh and android-aar.sh are as meant; neither was run'
