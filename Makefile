@@ -50,6 +50,8 @@ help:
 	@echo '               libraries, headers, pkg-config and CMake files, into a tree that can be moved'
 	@echo 'make abi       write the snapshot of the ABI anew after an addition; refuses what needs another version'
 	@echo 'make notices   write the notices of third parties anew after a change of the dependencies'
+	@echo 'make test-kotlin, demo-kotlin, time-kotlin   the Kotlin binding: its tests, a demo, what a call costs'
+	@echo 'make build     the library, in target/release'
 	@echo 'make tool      the zerobind command, in target/release, and its manual pages'
 	@echo 'make header    write include/zerobind.h anew after a change of the ABI'
 	@echo 'make setup     only fetch tools, engines and models into .deps'
@@ -132,6 +134,7 @@ bench-queue: build configure
 	build/benches/bench_queue .deps/models
 
 test: setup fmt-check clippy features packaging-check rust-test model-check c-test c-test-linked sanitize memcheck
+test: setup fmt-check clippy rust-test model-check c-test sanitize memcheck test-kotlin
 
 header:
 	UPDATE_HEADER=1 cargo test --locked --test header
@@ -206,6 +209,24 @@ memcheck: configure
 # The library and the tests on the mock engine, built for the thread and the address sanitizer.
 sanitize:
 	@$(call require,clang); bash c-tests/sanitize.sh
+
+.PHONY: kotlin-build test-kotlin demo-kotlin time-kotlin
+# The Kotlin binding: its libraries and jars, on the Java that is installed (JNI) and on one that is fetched (FFM).
+kotlin-build: build
+	@$(call require,npm); set -ex; \
+		bash scripts/kotlin_toolchain.sh; \
+		cargo clippy --release --locked -p zerobind-jni -- -D warnings; \
+		cargo build --release --locked -p zerobind-jni; \
+		bash bindings/kotlin/build.sh jars
+
+test-kotlin: kotlin-build
+	@$(call require,npm); bash bindings/kotlin/build.sh test
+
+demo-kotlin: kotlin-build
+	@$(call require,npm); bash bindings/kotlin/build.sh demo
+
+time-kotlin: kotlin-build
+	@$(call require,npm); bash bindings/kotlin/build.sh time
 
 clean:
 	rm -rf build target

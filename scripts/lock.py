@@ -58,5 +58,5 @@ def lock(source, target):
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("requirements", "data-requirements", "wasm-requirements", "bench-requirements", "peer-requirements"):
+    for name in sys.argv[1:] or sorted(path.stem for path in HERE.glob("*.in")):
         lock(HERE / f"{name}.in", HERE / f"{name}.txt")
