@@ -15,9 +15,18 @@ fn the_program_in_the_readme_is_the_example() {
 }
 
 #[test]
+fn the_program_in_the_readme_of_kotlin_is_the_demo() {
+    let readme = read("bindings/kotlin/README.md");
+    let shown = readme.split("```kotlin\n").nth(1).and_then(|rest| rest.split("```").next());
+    let program = read("bindings/kotlin/demo/Add.kt");
+    assert!(shown == Some(&program), "bindings/kotlin/README.md shows another program than demo/Add.kt");
+}
+
+#[test]
 fn links_lead_somewhere() {
     for document in [
         "README.md",
+        "bindings/kotlin/README.md",
         "docs/architecture.md",
         "docs/bindings.md",
         "docs/cpp.md",

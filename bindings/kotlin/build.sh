@@ -124,6 +124,22 @@ tests() {
     fi
     OPTIONS="$stress $NATIVE" run "$java25" ffm zerobind.MainKt
     OPTIONS="$stress $NATIVE" run "$java25" ffm zerobind.ffm.Main22Kt
+    add "$java" jni
+    add "$java25" ffm
+    OPTIONS=$(native_for "$java") run "$java" jni zerobind.MainKt exit
+    OPTIONS=$NATIVE run "$java25" ffm zerobind.MainKt exit
+}
+
+# The program that the README shows.
+add() {
+    local model said
+    for model in onnx tflite; do
+        said=$(OPTIONS=$(native_for "$1") run "$1" "$2" demo.AddKt "$root/.deps/models/add4.$model")
+        if [[ $said != *'[11.0, 22.0, 33.0, 44.0]'*'path=DIRECT, bytesCopied=0'*'[21.0, 42.0, 63.0, 84.0]'* ]]; then
+            echo "failed: Add.kt on $model by $2 said: $said" >&2
+            exit 1
+        fi
+    done
 }
 
 demo() {
@@ -132,7 +148,7 @@ demo() {
 
 # ns for a run of the tiny model, in C and from Kotlin on both ways
 time_calls() {
-    local java runs=${RUNS:-200000} model
+    local java runs=${RUNS:-1000} model
     java=$(java_for_jni)
     reference
     for model in onnx tflite; do

@@ -30,29 +30,24 @@ val coroutines: List<Test> =
             }
         }
     } + onBoth("a cancelled coroutine cancels its operation") { format ->
-        val name = if (format == Format.ONNX) "basic_pitch" else "basic_pitch_static"
-        Model.open(Place.model(name, format)).use { model ->
-            model.context().use { context ->
-                context.resize(X, 1, 43844, 1)
-                context.bindNew(X).close()
-                Queue().use { queue ->
-                    runBlocking {
-                        val before = queue.inferAsync(context)
-                        var failure: Throwable? = null
-                        val job = launch {
-                            try {
-                                queue.infer(context)
-                            } catch (e: CancellationException) {
-                                failure = e
-                                throw e
-                            }
+        withPitch(format) { context ->
+            Queue().use { queue ->
+                runBlocking {
+                    val before = queue.inferAsync(context)
+                    var failure: Throwable? = null
+                    val job = launch {
+                        try {
+                            queue.infer(context)
+                        } catch (e: CancellationException) {
+                            failure = e
+                            throw e
                         }
-                        yield()
-                        job.cancelAndJoin()
-                        expect(failure is CancellationException) { "$failure" }
-                        before.cancel(true)
-                        queue.finish()
                     }
+                    yield()
+                    job.cancelAndJoin()
+                    expect(failure is CancellationException) { "$failure" }
+                    before.cancel(true)
+                    queue.finish()
                 }
             }
         }

@@ -10,7 +10,7 @@ import zerobind.internal.logger
 import zerobind.internal.native
 
 /** What is logged during [body], which is not printed. */
-private fun logged(body: (List<LogRecord>) -> Unit) {
+fun logged(body: (List<LogRecord>) -> Unit) {
     val records = java.util.Collections.synchronizedList(ArrayList<LogRecord>())
     val handler = object : Handler() {
         override fun publish(record: LogRecord) {

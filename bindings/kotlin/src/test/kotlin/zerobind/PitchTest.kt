@@ -5,19 +5,15 @@ import java.io.File
 private const val SAMPLES = 43844
 private const val FRAMES = 172L
 
-/** The published TFLite file computes shapes in the run, and could not write where we want; the prepared one can. */
-private fun network(format: Format) =
-    Place.model(if (format == Format.ONNX) "basic_pitch" else "basic_pitch_static", format)
-
 private fun bits(file: File): List<Int> = read(file).asIntBuffer().let { ints -> List(ints.remaining()) { ints.get(it) } }
 
 val pitch: List<Test> =
     onBoth("basic-pitch from a direct buffer is C's result, bit for bit") { format ->
         val sound = Place.reference("basic_pitch.music.input.bin")
-        Model.open(network(format)).use { model ->
+        Model.open(Place.network(format)).use { model ->
             val columns = model.outputs.map { it.shape.last() }
             val prefix = File(Place.folder, "pitch.${format.ending}").path
-            inC("run", network(format), sound.path, prefix, "$FRAMES", *columns.map { "$it" }.toTypedArray())
+            inC("run", Place.network(format), sound.path, prefix, "$FRAMES", *columns.map { "$it" }.toTypedArray())
             model.context().use { context ->
                 val loans = context.loans().input(X, read(sound).asFloatBuffer(), longArrayOf(1, SAMPLES.toLong(), 1))
                 val results = columns.mapIndexed { at, width ->

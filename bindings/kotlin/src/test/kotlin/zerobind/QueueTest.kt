@@ -3,7 +3,6 @@ package zerobind
 import java.lang.ref.WeakReference
 import java.nio.FloatBuffer
 import java.util.concurrent.CompletionException
-import java.util.concurrent.CountDownLatch
 import java.util.concurrent.ExecutionException
 import java.util.concurrent.TimeUnit
 import java.util.concurrent.atomic.AtomicInteger
@@ -62,29 +61,24 @@ val queues: List<Test> =
             }
         }
     } + onBoth("cancelled and destroyed operations") { format ->
-        val name = if (format == Format.ONNX) "basic_pitch" else "basic_pitch_static"
-        Model.open(Place.model(name, format)).use { model ->
-            model.context().use { context ->
-                context.resize(X, 1, 43844, 1)
-                context.bindNew(X).close()
-                val queue = Queue()
-                val runs = List(6) { queue.inferAsync(context) }
-                expect(runs.last().cancel(true)) { "it was asked" }
-                awaitTrue("the cancelled one is settled") { runs.last().isDone }
-                expect(runs.last().isCancelled) { "as cancelled" }
-                queue.close()
-                val ends = runs.map { run ->
-                    try {
-                        run.get(60, TimeUnit.SECONDS)
-                        Status.OK
-                    } catch (e: ExecutionException) {
-                        (e.cause as ZerobindException).also { expect(it.text.isNotEmpty()) { "a text" } }.status
-                    } catch (_: java.util.concurrent.CancellationException) {
-                        Status.CANCELLED
-                    }
+        withPitch(format) { context ->
+            val queue = Queue()
+            val runs = List(6) { queue.inferAsync(context) }
+            expect(runs.last().cancel(true)) { "it was asked" }
+            awaitTrue("the cancelled one is settled") { runs.last().isDone }
+            expect(runs.last().isCancelled) { "as cancelled" }
+            queue.close()
+            val ends = runs.map { run ->
+                try {
+                    run.get(60, TimeUnit.SECONDS)
+                    Status.OK
+                } catch (e: ExecutionException) {
+                    (e.cause as ZerobindException).also { expect(it.text.isNotEmpty()) { "a text" } }.status
+                } catch (_: java.util.concurrent.CancellationException) {
+                    Status.CANCELLED
                 }
-                expect(ends.all { it in setOf(Status.OK, Status.CANCELLED, Status.DESTROYED) }) { "$ends" }
             }
+            expect(ends.all { it in setOf(Status.OK, Status.CANCELLED, Status.DESTROYED) }) { "$ends" }
         }
         Queue().use { queue ->
             val over = queue.fence().apply { get(30, TimeUnit.SECONDS) }
@@ -92,29 +86,44 @@ val queues: List<Test> =
             expect(!over.isCancelled) { "and stays as it is" }
         }
     } + onBoth("on the queue's thread: a daemon, never waiting for itself, and nothing thrown gets out") { format ->
-        withQueued(format) { queue, context, x, _ ->
-            val seen = AtomicReference<Thread>()
-            val busy = AtomicReference<Throwable>()
-            val both = CountDownLatch(1)
-            // the callback is set before the operation can be over
-            queue.inferAsync(context).thenRun {
-                seen.set(Thread.currentThread())
-                try {
-                    queue.write(x, directBuffer(16))
-                    queue.finish()
-                } catch (e: Throwable) {
-                    busy.set(e)
-                }
-                both.countDown()
-                throw IllegalStateException("on purpose")
-            }.handle { _, failure -> expect(failure is CompletionException) { "$failure" } }
-            expect(both.await(30, TimeUnit.SECONDS)) { "the callback came" }
-            // run here if the operation was over before thenRun
-            if (seen.get() != Thread.currentThread()) {
+        withPitch(format) { context ->
+            Queue().use { queue ->
+                val seen = AtomicReference<Thread>()
+                val busy = AtomicReference<Throwable>()
+                // long enough for the callback to be set before the run is over
+                val after = queue.inferAsync(context).thenRun {
+                    seen.set(Thread.currentThread())
+                    try {
+                        queue.fence()
+                        queue.finish()
+                    } catch (e: Throwable) {
+                        busy.set(e)
+                    }
+                    throw IllegalStateException("on purpose")
+                }.handle { _, failure -> failure }
+                expect(after.get(60, TimeUnit.SECONDS) is CompletionException) { "${after.get()}" }
+                expect(seen.get() != Thread.currentThread()) { "the run was over at once" }
                 expect(seen.get().isDaemon) { "it would hold up the end of the program" }
                 expect(busy.get() is BusyException) { "${busy.get()}" }
+                queue.fence().get(30, TimeUnit.SECONDS)
             }
-            queue.fence().get(30, TimeUnit.SECONDS)
+        }
+    } + onBoth("released on the queue's thread, when the run that has it is over") { format ->
+        logged { records ->
+            withPitch(format) { context ->
+                Queue().use { queue ->
+                    val released = AtomicReference<Thread>()
+                    val tensor = Tensor.wrap(directBuffer(43844 * 4), DType.F32, 1, 43844, 1) {
+                        released.set(Thread.currentThread())
+                        throw IllegalStateException("on purpose")
+                    }
+                    val run = queue.inferAsync(context, mapOf(X to tensor))
+                    tensor.close()
+                    run.get(60, TimeUnit.SECONDS)
+                    awaitTrue("it is released, and what that threw is logged") { records.any { it.thrown?.message == "on purpose" } }
+                    expect(released.get() != Thread.currentThread() && released.get().isDaemon) { "${released.get()}" }
+                }
+            }
         }
     } + onBoth("many operations from many threads, all settled once") { format ->
         withQueued(format) { _, context, x, z ->

@@ -6,18 +6,6 @@ import java.util.concurrent.atomic.AtomicInteger
 import java.util.concurrent.atomic.AtomicReference
 import kotlin.concurrent.thread
 
-/** Binds a window of silence and places for what comes out to a network that takes long enough to be met in a run. */
-private fun <R> withPitch(format: Format, body: (Context) -> R): R {
-    val name = if (format == Format.ONNX) "basic_pitch" else "basic_pitch_static"
-    return Model.open(Place.model(name, format)).use { model ->
-        model.context().use { context ->
-            context.resize(X, 1, 43844, 1)
-            context.bindNew(X).close()
-            body(context)
-        }
-    }
-}
-
 val threads: List<Test> =
     onBoth("two threads on one context: one is busy, the other goes on") { format ->
         withPitch(format) { context ->
@@ -47,8 +35,7 @@ val threads: List<Test> =
             expect(busy.get() > 0 && runs.get() > 0) { "busy ${busy.get()}, runs ${runs.get()}" }
         }
     } + onBoth("closing a context under its run: it ends by itself, and nothing crashes") { format ->
-        val name = if (format == Format.ONNX) "basic_pitch" else "basic_pitch_static"
-        Model.open(Place.model(name, format)).use { model ->
+        Model.open(Place.network(format)).use { model ->
             repeat(5) {
                 val context = model.context()
                 context.resize(X, 1, 43844, 1)

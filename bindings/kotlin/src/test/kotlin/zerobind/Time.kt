@@ -1,6 +1,6 @@
 package zerobind
 
-/** What one call costs, in ns: the best of 15 rounds, as the program in C measures. */
+/** What one call costs, in ns: the best of many short rounds, as the program in C measures. */
 fun time(runs: Int) {
     for (format in Format.entries) {
         withAdd4(format) { context ->
@@ -16,9 +16,11 @@ fun time(runs: Int) {
     }
 }
 
+private const val ROUNDS = 400
+
 private inline fun bestOf(runs: Int, call: () -> Unit): Double {
     var best = Double.MAX_VALUE
-    repeat(15) {
+    repeat(ROUNDS) {
         val began = System.nanoTime()
         repeat(runs) { call() }
         best = minOf(best, (System.nanoTime() - began).toDouble() / runs)
