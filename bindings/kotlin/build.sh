@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # build.sh jars|test|demo|time: builds the Kotlin binding without a build server, and runs what it is asked to.
 #
-# LOANS=100000 GC=1 make the stress of `test` longer: so many loans, a garbage collection for so many of them.
+# LOANS=100000 GC=1 LIMIT=3600 make the stress of `test` longer: so many loans, a garbage collection for so many of them, and
+# seconds after which a test hangs. ONLY=name runs the tests with the name in theirs.
 #
 # Needs what setup.sh and kotlin_toolchain.sh have brought, and libzerobind and libzerobind_jni in target/release; the Makefile
 # calls it so. Everything goes into build/kotlin; a jar is built again when what goes into it has changed.
@@ -115,14 +116,15 @@ tests() {
     java=$(java_for_jni)
     # a small heap, so that the garbage collector has work
     stress="-Xmx64m -Dzerobind.test.loans=${LOANS:-4000} -Dzerobind.test.gc=${GC:-40}"
+    stress="$stress -Dzerobind.test.limit=${LIMIT:-120}"
     reference
-    OPTIONS="$stress -Xcheck:jni $(native_for "$java")" run "$java" jni zerobind.MainKt 2>&1 | tee "$log"
+    OPTIONS="$stress -Xcheck:jni $(native_for "$java")" run "$java" jni zerobind.MainKt ${ONLY:+"$ONLY"} 2>&1 | tee "$log"
     # what -Xcheck:jni has to say, and objects that tests left open
     if grep -nE 'WARNING|FATAL ERROR|not closed' "$log"; then
         echo 'failed: -Xcheck:jni is not content, or something was not closed' >&2
         exit 1
     fi
-    OPTIONS="$stress $NATIVE" run "$java25" ffm zerobind.MainKt
+    OPTIONS="$stress $NATIVE" run "$java25" ffm zerobind.MainKt ${ONLY:+"$ONLY"}
     OPTIONS="$stress $NATIVE" run "$java25" ffm zerobind.ffm.Main22Kt
     add "$java" jni
     add "$java25" ffm

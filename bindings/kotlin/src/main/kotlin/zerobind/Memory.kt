@@ -32,7 +32,7 @@ public class Memory internal constructor(
         if (types == null || dtype in types) return
         throw refusal(
             Status.DTYPE_MISMATCH,
-            "$what is ${dtype.name.lowercase()}, and the buffer is a ${owner.javaClass.simpleName}, which can hold " +
+            "$what is ${dtype.name.lowercase()}, and the buffer is a ${kind(owner)}, which can hold " +
                 "${types.joinToString(" or ") { it.name.lowercase() }}; take a ByteBuffer for any type",
         )
     }
@@ -50,7 +50,8 @@ public class Memory internal constructor(
             val bytes = elementBytes(buffer)
             requireNativeOrder(buffer)
             return Memory(
-                owner = buffer,
+                // where it begins and ends is its own: the program may move its buffer's position later
+                owner = if (buffer is ByteBuffer) buffer.slice() else buffer,
                 address = native.address(buffer) + buffer.position() * bytes,
                 size = buffer.remaining() * bytes,
                 capacity = (buffer.capacity() - buffer.position()) * bytes,
@@ -61,8 +62,8 @@ public class Memory internal constructor(
 
         private fun onTheHeap(buffer: Buffer) = refusal(
             Status.COPY_REQUIRED,
-            "a ${buffer.javaClass.simpleName} is an array on the JVM's heap, which the garbage collector moves, so no engine can " +
-                "work on it in place. Take directBuffer(bytes) or ByteBuffer.allocateDirect, or copy it with Tensor.copyOf",
+            "a ${kind(buffer)} that is an array on the JVM's heap, cannot be used in place: the garbage collector " +
+                "moves it. Take directBuffer(bytes) or ByteBuffer.allocateDirect, or copy it with Tensor.copyOf",
         )
     }
 }
@@ -90,6 +91,18 @@ internal fun elementBytes(buffer: Buffer): Long = when (buffer) {
     else -> 8
 }
 
+/** What a buffer is called in the program; its class has a longer name. */
+private fun kind(buffer: Any): String = when (buffer) {
+    is ByteBuffer -> "ByteBuffer"
+    is ShortBuffer -> "ShortBuffer"
+    is CharBuffer -> "CharBuffer"
+    is IntBuffer -> "IntBuffer"
+    is LongBuffer -> "LongBuffer"
+    is FloatBuffer -> "FloatBuffer"
+    is DoubleBuffer -> "DoubleBuffer"
+    else -> buffer.javaClass.simpleName
+}
+
 private fun typesOf(buffer: Buffer): Set<DType>? = when (buffer) {
     is ByteBuffer -> null
     is FloatBuffer -> setOf(DType.F32)
@@ -97,7 +110,7 @@ private fun typesOf(buffer: Buffer): Set<DType>? = when (buffer) {
     is ShortBuffer -> setOf(DType.I16, DType.U16, DType.F16, DType.BF16)
     is IntBuffer -> setOf(DType.I32, DType.U32)
     is LongBuffer -> setOf(DType.I64, DType.U64)
-    else -> throw refusal(Status.UNSUPPORTED, "a ${buffer.javaClass.simpleName}: no element type of a model is a character")
+    else -> throw refusal(Status.UNSUPPORTED, "a ${kind(buffer)}: no element type of a model is a character")
 }
 
 private fun requireNativeOrder(buffer: Buffer) {
@@ -112,7 +125,7 @@ private fun requireNativeOrder(buffer: Buffer) {
     if (order == ByteOrder.nativeOrder()) return
     throw refusal(
         Status.INVALID_ARGUMENT,
-        "the ${buffer.javaClass.simpleName} is $order and the machine ${ByteOrder.nativeOrder()}: an engine would read every element " +
+        "the ${kind(buffer)} is $order and the machine ${ByteOrder.nativeOrder()}: an engine would read every element " +
             "with its bytes swapped. Call order(ByteOrder.nativeOrder()) before asFloatBuffer() and its like, or take directBuffer",
     )
 }

@@ -85,7 +85,7 @@ public class Tensor private constructor(
                 if (memory.isReadOnly) native.tensorWrapConst(desc, address, size, capacity, pin, place.address)
                 else native.tensorWrap(desc, address, size, capacity, pin, place.address),
             )
-            Tensor(place.long(0), dtype, shape.toList(), (memory.owner as? ByteBuffer)?.slice())
+            Tensor(place.long(0), dtype, shape.toList(), memory.owner as? ByteBuffer)
         }
 
         /** Makes a tensor on zeroed memory of its own: [buffer] and [elements] are the way to it. */

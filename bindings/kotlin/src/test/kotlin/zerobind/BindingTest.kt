@@ -85,6 +85,17 @@ val binding: List<Test> =
             val quantization = model.inputs.first().quantization
             expect(quantization != null && quantization.scales.single() > 0 && quantization.axis == null) { "$quantization" }
         }
+    } + Test("a buffer whose position moves later is where it was") {
+        val bytes = directBuffer(32)
+        bytes.position(16)
+        val memory = Memory.of(bytes)
+        Tensor.wrap(bytes, DType.I32, 4).use { tensor ->
+            bytes.position(0)
+            bytes.putInt(16, 7)
+            expectEqual(7L, tensor.elements.long(0))
+            Tensor.wrap(memory, DType.I32, 4).use { expectEqual(7L, it.elements.long(0)) }
+            expectEqual(16, tensor.buffer.remaining())
+        }
     } + Test("refused tensors") {
         expectStatus(Status.SHAPE_MISMATCH) { Tensor.wrap(floats(1f, 2f), DType.F32, 3).close() }
         expectStatus(Status.DTYPE_MISMATCH, "FloatBuffer") { Tensor.wrap(floats(1f, 2f), DType.I32, 2).close() }
