@@ -27,15 +27,10 @@ export ZB_TEST_REFERENCE ?= $(DEPS)/reference
 CONFIGURE := $(CMAKE) -S . -G Ninja "-DCMAKE_MAKE_PROGRAM=$(ROOT)/$(TOOLS)/ninja" --log-level=WARNING
 RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 
-.PHONY: help setup build demo demo-wasm bench-queue tool test header fmt-check clippy rust-test model-check c-test \
-	c-test-default c-test-clang memcheck sanitize configure clean
-
-.PHONY: help setup build demo bench bench-quick bench-peers bench-queue performance-docs instructions \
-	tool test header fmt-check clippy rust-test model-check c-test c-test-default \
-	test header fmt-check clippy rust-test model-check c-test c-test-default \
-	c-test-clang memcheck sanitize configure clean
-.PHONY: help setup build demo bench-queue test header fmt-check clippy rust-test model-check c-test c-test-default \
-	c-test-clang c-test-linked features packaging-check cross memcheck sanitize configure clean
+.PHONY: help setup build install abi notices tool demo demo-wasm bench bench-peers bench-quick performance-docs \
+	instructions bench-queue test header fmt-check clippy rust-test model-check c-test configure c-test-default \
+	c-test-clang features packaging-check cross c-test-linked memcheck sanitize kotlin-build test-kotlin \
+	demo-kotlin time-kotlin clean
 
 help:
 	@echo 'make demo      transcribe a recording on both engines, without a copy'
@@ -51,7 +46,6 @@ help:
 	@echo 'make abi       write the snapshot of the ABI anew after an addition; refuses what needs another version'
 	@echo 'make notices   write the notices of third parties anew after a change of the dependencies'
 	@echo 'make test-kotlin, demo-kotlin, time-kotlin   the Kotlin binding: its tests, a demo, what a call costs'
-	@echo 'make build     the library, in target/release'
 	@echo 'make tool      the zerobind command, in target/release, and its manual pages'
 	@echo 'make header    write include/zerobind.h anew after a change of the ABI'
 	@echo 'make setup     only fetch tools, engines and models into .deps'
@@ -67,7 +61,6 @@ build: configure
 		ln -sf ../shipped/release/libzerobind.$(SHARED_SUFFIX) target/release/$$name; done
 
 # Needs cargo, a C compiler and any CMake from 3.25 on, but nothing that the set-up fetches.
-.PHONY: install abi notices
 PREFIX ?= /usr/local
 LIBDIR ?= lib
 PACKAGE_CMAKE = $(if $(wildcard $(CMAKE)),$(CMAKE),cmake)
@@ -133,8 +126,7 @@ bench-queue: build configure
 	$(CMAKE) --build build --target bench_queue
 	build/benches/bench_queue .deps/models
 
-test: setup fmt-check clippy features packaging-check rust-test model-check c-test c-test-linked sanitize memcheck
-test: setup fmt-check clippy rust-test model-check c-test sanitize memcheck test-kotlin
+test: setup fmt-check clippy features packaging-check rust-test model-check c-test c-test-linked sanitize memcheck test-kotlin
 
 header:
 	UPDATE_HEADER=1 cargo test --locked --test header
@@ -210,7 +202,6 @@ memcheck: configure
 sanitize:
 	@$(call require,clang); bash c-tests/sanitize.sh
 
-.PHONY: kotlin-build test-kotlin demo-kotlin time-kotlin
 # The Kotlin binding: its libraries and jars, on the Java that is installed (JNI) and on one that is fetched (FFM).
 kotlin-build: build
 	@$(call require,npm); set -ex; \
