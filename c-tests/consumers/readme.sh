@@ -21,7 +21,7 @@ awk -v folder="$SCRATCH/blocks" '
     file != "" { print > file }
 ' "$SOURCE/README.md"
 found=$(cd "$SCRATCH/blocks" && echo *)
-[ "$found" = "1.sh 2.cmake 3.cmake 4.sh 5.toml 6.rust" ] || fail "the README has other blocks than this test knows: $found"
+[ "$found" = "1.sh 2.cmake 3.cmake 4.sh 5.cpp 6.sh 7.toml 8.rust" ] || fail "the README has other blocks than this test knows: $found"
 
 # app NAME: a folder as the README sees it, with its C program and zerobind's sources
 app() {
@@ -63,10 +63,18 @@ adds ./add
 adds ./add-static
 uses_static ./add-static
 
+app cpp
+cp "$SCRATCH/blocks/5.cpp" add.cpp
+says sh -e "$SCRATCH/blocks/6.sh"
+for engine in onnx tflite; do
+    said=$(./add-cpp "$ZB_TEST_MODELS/add4.$engine")
+    [ "$said" = "10 11 12 13" ] || fail "the program in C++ says '$said' on $engine"
+done
+
 app cargo
 mkdir src
-cp "$SCRATCH/blocks/5.toml" Cargo.toml
-cp "$SCRATCH/blocks/6.rust" src/main.rs
+cp "$SCRATCH/blocks/7.toml" Cargo.toml
+cp "$SCRATCH/blocks/8.rust" src/main.rs
 # the crates that the library is built of are there, so nothing has to be fetched
 cp "$SOURCE/Cargo.lock" .
 export CARGO_TARGET_DIR="$SOURCE/target/readme" CARGO_PROFILE_DEV_DEBUG=0
