@@ -66,6 +66,17 @@ check_android() {
     refuses 'takes a number' env "ANDROID_NDK_HOME=$ndk" bash "$script" --dry-run --api new a.aar
 }
 
+check_shell() {
+    if ! command -v shellcheck >/dev/null; then
+        echo 'packaging-check: shellcheck is skipped, it is not installed'
+        [ -z "${CI:-}" ] || fail 'shellcheck is missing'
+        return
+    fi
+    (cd "$root" && shellcheck -x packaging/{commands,xcframework,android-aar,check}.sh scripts/cross_toolchain.sh \
+        c-tests/{features,linked,cross,cross_check}.sh)
+}
+
+check_shell
 check_xcframework
 check_android
 echo 'packaging: the commands of xcframework.sh and android-aar.sh are as meant; neither was run'

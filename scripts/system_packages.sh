@@ -18,6 +18,7 @@ command -v wasm-ld >/dev/null || missing+=(lld)
 command -v pkg-config >/dev/null || missing+=(pkgconf)
 command -v abidiff >/dev/null || missing+=(abigail-tools)
 # the build script of tflitec, for the linked mode, fetches by libcurl: it is built with OpenSSL, which pkg-config finds
+command -v shellcheck >/dev/null || missing+=(shellcheck)
 pkg-config --exists openssl 2>/dev/null || missing+=(libssl-dev)
 # only for `make cross`, which names them
 for program in "$@"; do

@@ -36,6 +36,7 @@ fn links_lead_somewhere() {
         "docs/packaging.md",
         "docs/queues.md",
         "docs/shapes.md",
+        "docs/targets.md",
         "docs/testing.md",
         "docs/tool.md",
     ] {
