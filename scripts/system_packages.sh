@@ -18,8 +18,9 @@ command -v wasm-ld >/dev/null || missing+=(lld)
 command -v pkg-config >/dev/null || missing+=(pkgconf)
 command -v abidiff >/dev/null || missing+=(abigail-tools)
 # the build script of tflitec, for the linked mode, fetches by libcurl: it is built with OpenSSL, which pkg-config finds
-command -v shellcheck >/dev/null || missing+=(shellcheck)
 pkg-config --exists openssl 2>/dev/null || missing+=(libssl-dev)
+# the scripts for iOS and Android are not run here, only read
+command -v shellcheck >/dev/null || missing+=(shellcheck)
 # only for `make cross`, which names them
 for program in "$@"; do
     command -v "$program" >/dev/null && continue
