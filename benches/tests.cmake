@@ -19,7 +19,7 @@ endfunction()
 function(zerobind_add_instruction_test engine kind)
   add_test(NAME instructions.${engine}.${kind} COMMAND "${ZEROBIND_PYTHON}" "${CMAKE_CURRENT_SOURCE_DIR}/guard.py"
     $<TARGET_FILE:bench_guard> "${ZEROBIND_DEPS}/models" ${engine} ${kind} "${CMAKE_CURRENT_SOURCE_DIR}/instructions.json")
-  set_tests_properties(instructions.${engine}.${kind} PROPERTIES LABELS memcheck TIMEOUT 300
+  set_tests_properties(instructions.${engine}.${kind} PROPERTIES LABELS memcheck TIMEOUT 600
     ENVIRONMENT "${ZEROBIND_BENCH_ENVIRONMENT}")
 endfunction()
 
