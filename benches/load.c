@@ -171,7 +171,7 @@ static void measure_loading(const char *models, const char *engine)
     int is_tflite = strcmp(engine, "tflite") == 0, is_wanted = 0;
     const load_case measured = {engine, models, is_tflite ? "basic_pitch_static.tflite" : "basic_pitch.onnx",
                                 is_tflite ? "basic_pitch_static" : "basic_pitch", "path", 3};
-    size_t rounds = bench.rounds >= 100 ? 8 : 2;
+    size_t rounds = bench.is_quick ? 1 : 8;
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
         is_wanted |= bench_wants(FIGURES[i].id);
     }
@@ -199,7 +199,7 @@ static void measure_peak(const char *extra, const char *engine, const char *how,
     } else {
         const load_case measured = {engine, extra, file, "table200", how, 0};
         int has_raw = strcmp(how, "copy") != 0;
-        size_t rounds = bench.rounds >= 100 ? 3 : 1;
+        size_t rounds = bench.is_quick ? 1 : 3;
         run_children(&measured, rounds, has_raw);
         print_bytes(id, &measured, rounds, FIELD(peak), has_raw);
     }

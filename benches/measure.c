@@ -8,7 +8,7 @@
 
 enum { MOST_ROUNDS = 300 };
 
-bench_settings bench = {100, 2e5, NULL, 0};
+bench_settings bench = {100, 2e5, 0, NULL, 0};
 
 int bench_read_settings(int argc, char **argv, const char *usage)
 {
@@ -17,6 +17,7 @@ int bench_read_settings(int argc, char **argv, const char *usage)
         if (strcmp(argv[i], "--quick") == 0) {
             bench.rounds = 2;
             bench.block_ns = 5e4;
+            bench.is_quick = 1;
         } else if (strncmp(argv[i], "--only=", 7) == 0) {
             bench.only = argv[i] + 7;
         } else if (strcmp(argv[i], "--allocations") == 0) {
@@ -86,7 +87,7 @@ static size_t rounds_for(const bench_side *const *sides, size_t count, size_t mo
         double took = time_block(sides[side], 1);
         slowest = took > slowest ? took : slowest;
     }
-    size_t wanted = slowest < bench.block_ns && bench.rounds >= 100 ? 3 * bench.rounds : bench.rounds;
+    size_t wanted = slowest < bench.block_ns && !bench.is_quick ? 3 * bench.rounds : bench.rounds;
     wanted = (wanted + parts - 1) / parts * parts;
     return wanted < most ? wanted : most;
 }

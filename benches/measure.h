@@ -35,6 +35,7 @@ typedef struct bench_case {
 typedef struct bench_settings {
     size_t rounds;   /* two blocks of each side; of quick ones more */
     double block_ns; /* a block has as many runs as take this long, at least one */
+    int is_quick;    /* the figures are to be there, not to be good */
     const char *only; /* cases whose id begins so; NULL: all */
     int counts_allocations; /* instead of time; needs the library of allocations.c to be preloaded */
 } bench_settings;

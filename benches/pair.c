@@ -100,7 +100,7 @@ static void close_all(pair *opened)
 
 static void measure_file(const char *path, const pair_case *wanted)
 {
-    const size_t parts = wanted->copied ? OPENINGS_OF_LARGE : OPENINGS;
+    const size_t parts = bench.is_quick ? 1 : wanted->copied ? OPENINGS_OF_LARGE : OPENINGS;
     for (size_t part = 0; part < parts; part++) {
         pair opened = {.engine = wanted->engine, .memory = model_memory_new(model_named(wanted->model), wanted->sets)};
         open_all(&opened, path, wanted, part);
