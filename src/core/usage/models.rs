@@ -188,7 +188,7 @@ fn loom_readers_beside_the_only_user() {
         let running = stop.begin();
         if tensor.usage.is_sole(token) {
             // SAFETY: others may read too.
-            unsafe { *tensor.bytes.get().deref() };
+            let _seen = unsafe { *tensor.bytes.get().deref() };
         }
         drop(running);
         reader.join().unwrap();
