@@ -246,6 +246,14 @@ macro_rules! const_fn {
 }
 pub(crate) use const_fn;
 
+/// Raises a flag. No SeqCst load that comes later in this thread is done before.
+#[inline]
+pub fn announce_flag(flag: &AtomicBool) {
+    flag.swap(true, Ordering::SeqCst);
+    #[cfg(all(test, feature = "loom"))]
+    fence(Ordering::SeqCst);
+}
+
 /// Stores a value, and gives the old one. No SeqCst load that comes later in this thread is done before.
 ///
 /// Loom knows that order of fences only; on x86-64 a fence would cost as much as the exchange, which is one already.

@@ -11,7 +11,7 @@ mod tests;
 use std::sync::Arc;
 
 use crate::runtime::Canceller;
-use crate::sync::{AtomicU64, Backoff, Ordering, announce};
+use crate::sync::{AtomicBool, AtomicU64, Backoff, Ordering, announce, announce_flag};
 
 /// Why a run is to stop; the first cause counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ const TOLD: [u64; 2] = [4, 5];
 /// The run of one context, as those see it who may want it to end.
 pub struct Stop {
     state: AtomicU64,
+    /// Somebody else uses a tensor that this context was the only user of. Beside the number, so that a run finds both at once.
+    is_disturbed: AtomicBool,
     /// Another one for each.
     id: u64,
     /// `None`: the engine cannot be stopped; a request still counts before it starts.
@@ -57,7 +59,7 @@ pub struct Running<'a> {
 
 impl Stop {
     pub fn new(engine: Option<Arc<dyn Canceller>>) -> Stop {
-        Stop { state: AtomicU64::new(IDLE), id: next_id(), engine }
+        Stop { state: AtomicU64::new(IDLE), is_disturbed: AtomicBool::new(false), id: next_id(), engine }
     }
 
     pub fn id(&self) -> u64 {
@@ -77,13 +79,31 @@ impl Stop {
         Running { stop: self, number }
     }
 
+    /// Tells the context that it is not alone any more with some tensor. Gives the run that may not have seen it: either the
+    /// run that begins sees this, or this sees the run.
+    pub fn disturb(&self) -> Option<u64> {
+        announce_flag(&self.is_disturbed);
+        self.current_now()
+    }
+
+    /// For a run that has begun: whether it was told so.
+    #[inline]
+    pub fn is_disturbed(&self) -> bool {
+        self.is_disturbed.load(Ordering::SeqCst)
+    }
+
+    /// The context is going to look which tensor it is.
+    pub fn calm(&self) {
+        // Acquire: what was done before it was told is seen
+        self.is_disturbed.swap(false, Ordering::SeqCst);
+    }
+
     /// The number of the run in progress.
     pub fn current(&self) -> Option<u64> {
         run_of(self.state.load(Ordering::Acquire))
     }
 
-    /// The same for one who has announced something: either the run that begins sees that, or this sees the run.
-    pub fn current_now(&self) -> Option<u64> {
+    fn current_now(&self) -> Option<u64> {
         run_of(self.state.load(Ordering::SeqCst))
     }
 

@@ -19,7 +19,6 @@ const DEFAULT_ALIGNMENT: usize = 64;
 pub struct Tensor {
     desc: Desc,
     range: HostRange,
-    usage: Usage,
     line: Arc<TensorLine>,
     // in this order: the object is gone from the count before the host is told that its memory is free
     _counted: Counted,
@@ -57,7 +56,6 @@ impl Tensor {
         Arc::new(Tensor {
             desc,
             range,
-            usage: Usage::new(),
             line: Arc::default(),
             _counted: Counted::new(Kind::Tensor),
             memory: Memory::Host { _release: release },
@@ -77,7 +75,6 @@ impl Tensor {
         Ok(Arc::new(Tensor {
             desc,
             range: buffer.range(),
-            usage: Usage::new(),
             line: Arc::default(),
             _counted: Counted::new(Kind::Tensor),
             memory: Memory::Owned { _buffer: buffer },
@@ -90,7 +87,6 @@ impl Tensor {
         Ok(Arc::new(Tensor {
             desc,
             range: map.range(),
-            usage: Usage::new(),
             line: Arc::default(),
             _counted: Counted::new(Kind::Tensor),
             memory: Memory::Shared(map),
@@ -126,7 +122,7 @@ impl Tensor {
     }
 
     pub(super) fn usage(&self) -> &Usage {
-        &self.usage
+        self.line.usage()
     }
 }
 

@@ -49,6 +49,11 @@ impl Usage {
         self.sole.is(token)
     }
 
+    /// Somebody else than its only user has to do with the tensor from now on.
+    pub fn share(&self) {
+        self.sole.share();
+    }
+
     /// For a run that has begun: it is going to start and end the use as others do, from now on.
     pub fn give_up_sole(&self, stop: &Arc<Stop>) {
         self.sole.give_up(stop);

@@ -89,6 +89,8 @@ pub struct Context {
     settled: bool,
     /// Tensors that a settled run uses.
     uses: Vec<Use>,
+    /// When they were listed, nobody else used one of them.
+    alone: bool,
     /// One of them lies in a file that can be cut short.
     can_vanish: bool,
     /// What is bound now, as queues take it; never the last to hold a tensor.
@@ -172,6 +174,7 @@ impl Context {
             shapes_changed: true,
             settled: false,
             uses: Vec::with_capacity(inputs + outputs),
+            alone: false,
             can_vanish: false,
             captured: None,
             copies: false,

@@ -118,6 +118,7 @@ impl Context {
             shapes_changed: false,
             settled: false,
             uses: Vec::new(),
+            alone: false,
             can_vanish: false,
             copies: false,
             captured: None,

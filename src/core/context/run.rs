@@ -97,8 +97,8 @@ impl Context {
         self.stop = Some(stop);
         result?;
         self.stats.runs += 1;
-        // a queue says what its own operations mean, in their order
-        if !limits.is_patient {
+        // a queue says what its own operations mean, in their order; and a tensor of which one failed is shared
+        if !limits.is_patient && !self.alone {
             let written = self.uses.iter().filter(|used| used.access == Access::Write);
             written.for_each(|used| used.tensor.line().written_directly());
         }
@@ -112,18 +112,32 @@ impl Context {
             self.settle(stop)?;
         }
         self.viewable = false;
-        if !self.can_vanish && self.uses.iter().all(Use::is_sole) {
+        if self.alone && (!stop.is_disturbed() || self.is_alone_after_all(stop)) {
             return self.run_watched(&running, limits);
         }
-        let mut uses = std::mem::take(&mut self.uses);
-        for used in &mut uses {
+        let uses = std::mem::take(&mut self.uses);
+        let result = self.run_holding(&uses, &running, limits);
+        self.uses = uses;
+        result
+    }
+
+    /// Looks, after it was disturbed, whether it was in a tensor that this run uses. If so, runs say what they use from now on.
+    #[cold]
+    fn is_alone_after_all(&mut self, stop: &Arc<Stop>) -> bool {
+        stop.calm();
+        self.alone = self.uses.iter().all(Use::is_sole);
+        if !self.alone {
+            self.give_up_sole(stop);
+        }
+        self.alone
+    }
+
+    fn give_up_sole(&mut self, stop: &Arc<Stop>) {
+        for used in &mut self.uses {
             if std::mem::replace(&mut used.token, Token::NONE) != Token::NONE {
                 used.tensor.usage().give_up_sole(stop);
             }
         }
-        let result = self.run_holding(&uses, &running, limits);
-        self.uses = uses;
-        result
     }
 
     fn run_holding(&mut self, uses: &[Use], running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
@@ -304,6 +318,10 @@ impl Context {
             used.token = used.tensor.usage().claim(stop, used.access);
         }
         self.can_vanish = self.uses.iter().any(|used| used.tensor.can_vanish());
+        self.alone = !self.can_vanish && self.uses.iter().all(|used| used.token != Token::NONE);
+        if !self.alone {
+            self.give_up_sole(stop);
+        }
     }
 }
 

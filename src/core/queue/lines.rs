@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::core::stop::Stop;
-use crate::core::usage::Access;
+use crate::core::usage::{Access, Usage};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 
 /// The number of an operation; never used again, and larger than that of each one before it.
@@ -51,6 +51,7 @@ impl Line {
 /// The operations on a tensor that are not over. Changed under the timeline's lock, but for what a run outside of
 /// queues cures; its own lock is there for that, and because a tensor is shared.
 pub struct TensorLine {
+    usage: Usage,
     state: Mutex<TensorState>,
     /// Something in `failed`, for a look without a lock.
     is_invalid: AtomicBool,
@@ -74,11 +75,21 @@ pub enum Written {
 
 impl Default for TensorLine {
     fn default() -> TensorLine {
-        TensorLine { state: Mutex::new(TensorState::default()), is_invalid: AtomicBool::new(false) }
+        TensorLine {
+            usage: Usage::new(),
+            state: Mutex::new(TensorState::default()),
+            is_invalid: AtomicBool::new(false),
+        }
     }
 }
 
 impl TensorLine {
+    /// Who uses the tensor right now.
+    #[inline]
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
     /// Puts an operation last, and collects those of other queues that it has to wait for. Those of its own come first anyway.
     pub(super) fn join(&self, id: OpId, queue: u64, access: Access, before: &mut Vec<OpId>) {
         self.lock().line.join(Entry { id, queue, access }, before);
@@ -95,6 +106,8 @@ impl TensorLine {
             Written::Whole => state.failed.retain(|(failed, _)| *failed > id),
             Written::Some => {}
             Written::Failed(why) => {
+                // a context that is alone with its tensors does not look whether they are what they should be
+                self.usage.share();
                 let place = state.failed.partition_point(|(failed, _)| *failed < id);
                 state.failed.insert(place, (id, why));
             }

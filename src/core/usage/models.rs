@@ -120,13 +120,22 @@ fn loom_crossed_runs_end() {
     });
 }
 
+/// As a run finds it out.
+fn is_alone(stop: &Stop, tensor: &Tensor, token: Token) -> bool {
+    if token == Token::NONE || !stop.is_disturbed() {
+        return token != Token::NONE;
+    }
+    stop.calm();
+    tensor.usage.is_sole(token)
+}
+
 /// A context that runs on a tensor that it was the only user of, as a run does it. `None`: somebody else has it.
 fn run_alone(stop: &std::sync::Arc<Stop>, tensor: &Tensor, token: &mut Token) -> Option<()> {
     let _running = stop.begin();
     if *token == Token::NONE {
         *token = tensor.usage.claim(stop, Write);
     }
-    if tensor.usage.is_sole(*token) {
+    if is_alone(stop, tensor, *token) {
         // SAFETY: nobody else may use it while this run is in progress.
         unsafe { *tensor.bytes.get_mut().deref() += 1 };
         return Some(());
@@ -186,7 +195,7 @@ fn loom_readers_beside_the_only_user() {
             spawn(move || add_one(&tensor))
         };
         let running = stop.begin();
-        if tensor.usage.is_sole(token) {
+        if is_alone(&stop, &tensor, token) {
             // SAFETY: others may read too.
             let _seen = unsafe { *tensor.bytes.get().deref() };
         }

@@ -1,8 +1,8 @@
 //! A tensor that one context uses and nobody else: its runs need not say each time that they use it.
 //!
-//! A run announces that it is in progress, then looks whether the tensor is still its own. Whoever else wants the tensor
-//! announces that it is shared, then looks whether a run of that context is in progress. One of the two sees the other. Once
-//! shared, a tensor stays so.
+//! A run announces that it is in progress, then looks whether somebody has disturbed its context, and if so, whether its
+//! tensors are still its own. Whoever else wants a tensor announces that it is shared, disturbs the context, and looks
+//! whether a run of that is in progress. One of the two sees the other. Once shared, a tensor stays so.
 
 use std::sync::{Arc, Weak};
 
@@ -115,15 +115,16 @@ impl Sole {
         !self.lingers.load(Ordering::Acquire) || self.admits_beside(access)
     }
 
+    /// Somebody else than the only user, if there is one, has to do with it from now on.
     #[cold]
-    fn share(&self) {
+    pub fn share(&self) {
         let mut details = lock(&self.details);
         if self.user.load(Ordering::Relaxed) == SHARED {
             return;
         }
         let before = announce(&self.user, BEING_SHARED);
         let context = std::mem::take(&mut details.user);
-        let running = context.upgrade().and_then(|stop| stop.current_now());
+        let running = context.upgrade().and_then(|stop| stop.disturb());
         fence(Ordering::Acquire);
         if let (true, Some(number)) = (before != FREE, running) {
             details.lingering = Some(Run { context, number, access: Token(before).access() });
