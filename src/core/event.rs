@@ -53,6 +53,12 @@ impl CancelFlag {
         fence(Ordering::SeqCst);
     }
 
+    /// The same at no cost, a moment late.
+    #[inline]
+    pub fn seems_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// To be asked once the run can be found by those who want it to stop.
     pub fn is_raised(&self) -> bool {
         fence(Ordering::SeqCst);

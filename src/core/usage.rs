@@ -54,6 +54,11 @@ impl Usage {
         self.sole.share();
     }
 
+    /// A context does not use the tensor any more.
+    pub fn give_back(&self, stop: &Arc<Stop>) {
+        self.sole.give_back(stop);
+    }
+
     /// For a run that has begun: it is going to start and end the use as others do, from now on.
     pub fn give_up_sole(&self, stop: &Arc<Stop>) {
         self.sole.give_up(stop);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Attached, Context, CopyPolicy};
+use super::{Attached, Context, CopyPolicy, SlotState};
 use crate::base::{Desc, Dtype, Result, Side, Slot, fail};
 use crate::core::Tensor;
 use crate::memory::{Access, HostRange};
@@ -58,10 +58,21 @@ impl Context {
         // the shape of an open input may be that of its tensor
         self.shapes_changed |= position < self.inputs;
         let old = std::mem::replace(&mut self.slots[position].binding, tensor);
+        self.give_back(old.as_ref());
         // the last run's list holds the tensor too, and so does what was captured; here they are never the last to let go
         self.uses.clear();
         self.captured = None;
         Displaced { tensor: old }
+    }
+
+    /// Whether others use a tensor that was bound is no business of this context any more, unless another slot has it.
+    fn give_back(&self, tensor: Option<&Arc<Tensor>>) {
+        // a stand-in never ran
+        let (Some(tensor), Some(stop)) = (tensor, &self.stop) else { return };
+        let is_it = |slot: &SlotState| slot.binding.as_ref().is_some_and(|bound| Arc::ptr_eq(bound, tensor));
+        if !self.slots.iter().any(is_it) {
+            tensor.usage().give_back(stop);
+        }
     }
 
     /// Type and shape against the slot: the type always, the shape as far as it is fixed by the model or a resize.

@@ -115,6 +115,8 @@ impl Context {
         if self.alone && (!stop.is_disturbed() || self.is_alone_after_all(stop)) {
             return self.run_watched(&running, limits);
         }
+        // also of a run that was in progress when somebody took the tensor, which may be this one
+        self.give_up_sole(stop);
         let uses = std::mem::take(&mut self.uses);
         let result = self.run_holding(&uses, &running, limits);
         self.uses = uses;
@@ -132,10 +134,17 @@ impl Context {
         self.alone
     }
 
-    fn give_up_sole(&mut self, stop: &Arc<Stop>) {
-        for used in &mut self.uses {
-            if std::mem::replace(&mut used.token, Token::NONE) != Token::NONE {
-                used.tensor.usage().give_up_sole(stop);
+    /// Whoever found this run in progress when it took a tensor waits no longer for it than until here.
+    fn give_up_sole(&self, stop: &Arc<Stop>) {
+        self.uses.iter().for_each(|used| used.tensor.usage().give_up_sole(stop));
+    }
+
+    /// Bound tensors that a loan stands in front of are not used by this run.
+    fn give_back_hidden(&self, stop: &Arc<Stop>) {
+        for slot in self.slots.iter().filter(|slot| slot.loan.is_some()) {
+            let Some(tensor) = &slot.binding else { continue };
+            if !self.uses.iter().any(|used| Arc::ptr_eq(&used.tensor, tensor)) {
+                tensor.usage().give_back(stop);
             }
         }
     }
@@ -157,7 +166,10 @@ impl Context {
     /// Waits for direct runs of other contexts that use the same tensors.
     #[cold]
     fn run_patiently(&mut self, uses: &[Use], running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
-        let _held = hold_patiently(uses, || limits.check())?;
+        let _held = hold_patiently(uses, || {
+            limits.check()?;
+            running.cause().map_or(Ok(()), |cause| Err(stopped(cause, limits.deadline, NOT_STARTED)))
+        })?;
         self.run_watched(running, limits)
     }
 
@@ -322,6 +334,7 @@ impl Context {
         if !self.alone {
             self.give_up_sole(stop);
         }
+        self.give_back_hidden(stop);
     }
 }
 

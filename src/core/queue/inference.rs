@@ -32,28 +32,38 @@ pub struct Inference {
 }
 
 impl Inference {
-    /// Runs some times, and tells of the last one. The context is taken out for that, and brings back what the host changed
-    /// meanwhile.
-    pub fn run(&self, event: &Event, times: usize) -> Outcome {
+    /// Runs. The context is taken out for that, and brings back what the host changed meanwhile.
+    pub fn run(&self, event: &Event) -> Outcome {
+        self.run_up_to(event, 1).0
+    }
+
+    /// Runs up to so many times, until one fails or is not to happen. Tells of the last one, and how many there were: at least one.
+    pub fn run_up_to(&self, event: &Event, times: usize) -> (Outcome, usize) {
         let gate = self.gate;
         let mut taken = None;
         let mut take = |post: &mut Post| taken = Some(post.send_away(&self.captured));
         if let Err(closed) = (gate.enter)(gate.handle, &mut take) {
-            return closed.outcome();
+            return (closed.outcome(), 1);
         }
-        let Some(mut context) = taken else { return GateClosed::Gone.outcome() };
+        let Some(mut context) = taken else { return (GateClosed::Gone.outcome(), 1) };
         let limits = Limits { deadline: self.deadline, cancelled: Some(event.cancelled()), is_patient: true };
+        let mut done = 1;
         let run = || {
-            let result = (1..times).fold(context.infer_within(&limits), |_, _| context.infer_within(&limits));
+            let mut result = context.infer_within(&limits);
+            while done < times && result.is_ok() && !event.cancelled().seems_raised() {
+                done += 1;
+                result = context.infer_within(&limits);
+            }
             result.map(|()| event.wants_slots().then(|| Box::new(slots_of(&mut context))))
         };
         match catch_unwind(AssertUnwindSafe(run)) {
             Ok(result) => {
                 bring_back(gate, context);
-                match result {
+                let outcome = match result {
                     Ok(slots) => Outcome { error: None, slots },
                     Err(error) => Outcome::failed(error),
-                }
+                };
+                (outcome, done)
             }
             Err(payload) => {
                 // nobody is to use it again

@@ -45,6 +45,8 @@ pub(super) struct Lane {
     queue: Arc<Queue>,
     /// In order; the first may have begun.
     pub(super) line: VecDeque<OpId>,
+    /// The last one that was put there, whether it is there still or not.
+    pub(super) newest: OpId,
     is_running: bool,
     is_closed: bool,
     /// Operations that are in `line` only as repeats of others.
@@ -87,6 +89,7 @@ impl State {
         let lane = Lane {
             queue,
             line: VecDeque::new(),
+            newest: 0,
             is_running: false,
             is_closed: false,
             repeats: 0,
@@ -140,6 +143,7 @@ impl State {
         self.operations.insert(id, operation);
         if let Some(lane) = self.lanes.get_mut(&queue) {
             lane.line.push_back(id);
+            lane.newest = id;
         }
         self.schedule(queue, after);
         event
@@ -181,7 +185,11 @@ impl State {
         let id = self.ready(queue)?;
         self.lanes.get_mut(&queue)?.is_running = true;
         let operation = self.operations.get_mut(&id)?;
-        let refused = operation.doom.take().or_else(|| operation.stakes.iter().find_map(|stake| stake.refusal(id)));
+        let refused = operation.doom.take().or_else(|| operation.refusal(id));
+        if refused.is_some() {
+            // what comes later may find its tensors in order
+            operation.repeats.of = None;
+        }
         Some(Job {
             id,
             queue,
@@ -428,6 +436,11 @@ fn not_taken(is_own: bool) -> Error {
 }
 
 impl Operation {
+    /// Why it must not begin now.
+    pub(super) fn refusal(&self, id: OpId) -> Option<Error> {
+        self.stakes.iter().find_map(|stake| stake.refusal(id))
+    }
+
     fn leave_lines(&mut self, id: OpId, outcome: &Outcome) {
         let has_begun = self.work.is_none();
         self.stakes.iter().for_each(|stake| stake.leave(id, has_begun, outcome));

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::Queue;
 use super::lines::{ContextLine, OpId, Place};
+use super::repeats::Taken;
 use super::stake::Stake;
 use super::state::{After, State};
 use super::submit;
@@ -110,8 +111,8 @@ impl Timeline {
         self.lock().repeat(queue, capacity, captured)
     }
 
-    /// Takes up to `most` repeats of an operation that has begun, when those taken before are done. 0: there will be none.
-    pub fn take_repeats(&self, id: OpId, most: usize) -> usize {
+    /// Takes up to `most` repeats of an operation that has begun, when what was taken before is done. `None`: there will be none.
+    pub fn take_repeats(&self, id: OpId, most: usize) -> Option<Taken> {
         self.lock().take_repeats(id, most)
     }
 

@@ -71,7 +71,7 @@ impl Work {
     /// Does it. The uses are the ones that it was added with.
     pub fn run(&self, event: &Event, uses: &[Use]) -> Outcome {
         match self {
-            Work::Infer(inference) => inference.run(event, 1),
+            Work::Infer(inference) => inference.run(event),
             Work::Write { bytes: Some(bytes), range } => copy(range, &bytes.range(), uses, event),
             Work::Read { range, destination } => copy(destination, range, uses, event),
             Work::Write { bytes: None, .. } | Work::Nothing => Outcome::default(),

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::inference::Inference;
 use super::lines::OpId;
+use super::repeats::Taken;
 use super::timeline::{Job, Timeline};
 use super::work::Work;
 use crate::base::{Error, Result, Status, fail};
@@ -76,10 +77,12 @@ pub fn run_task(task: usize) {
 pub(super) fn work(timeline: &Timeline, job: Job) {
     let _inside = Inside::queue(job.queue);
     let Job { id, work, refused, event, uses, is_repeatable, .. } = job;
-    let run = || match (refused, &work) {
-        (Some(error), _) => Outcome::failed(error),
-        (None, Work::Infer(inference)) if is_repeatable => repeat(timeline, id, inference, &event),
-        (None, work) => work.run(&event, &uses),
+    let run = || {
+        let outcome = refused.map_or_else(|| work.run(&event, &uses), Outcome::failed);
+        match &work {
+            Work::Infer(inference) if is_repeatable => repeat(timeline, id, inference, &event).unwrap_or(outcome),
+            _ => outcome,
+        }
     };
     let outcome = catch_unwind(AssertUnwindSafe(run));
     let outcome = outcome.unwrap_or_else(|payload| Outcome::failed(panicked(payload.as_ref())));
@@ -90,19 +93,34 @@ pub(super) fn work(timeline: &Timeline, job: Job) {
     timeline.settle(id, outcome);
 }
 
-/// Runs an inference as often as it was put into the queue before something else was.
-fn repeat(timeline: &Timeline, id: OpId, inference: &Inference, event: &Event) -> Outcome {
-    let mut outcome = inference.run(event, 1);
+/// Runs an inference again, as often as it was put into the queue before something else was. Gives the end of the last one.
+fn repeat(timeline: &Timeline, id: OpId, inference: &Inference, event: &Event) -> Option<Outcome> {
+    let mut outcome = None;
     let mut most = 1;
-    loop {
-        let times = timeline.take_repeats(id, most);
-        if times == 0 {
-            return outcome;
-        }
+    while let Some(Taken { times, refused }) = timeline.take_repeats(id, most) {
         let start = Instant::now();
-        outcome = inference.run(event, times);
+        outcome = Some(refused.map_or_else(|| run_all(inference, event, times), Outcome::failed));
         // the host's changes and questions reach the context in between
         most = if start.elapsed() < SHORT_TIME { (2 * times).min(MOST_AT_ONCE) } else { 1.max(times / 2) };
+    }
+    outcome
+}
+
+/// Runs so many times, whatever becomes of each, unless it is told that the rest is not to happen.
+fn run_all(inference: &Inference, event: &Event, times: usize) -> Outcome {
+    let mut done = 0;
+    loop {
+        let (outcome, count) = inference.run_up_to(event, times - done);
+        done += count;
+        if done >= times {
+            return outcome;
+        }
+        if event.cancelled().is_raised() {
+            return Outcome::failed(Error::new(
+                Status::Cancelled,
+                "the queue or the context was destroyed before the operation started",
+            ));
+        }
     }
 }
 

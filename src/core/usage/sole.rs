@@ -94,11 +94,26 @@ impl Sole {
         self.user.load(Ordering::SeqCst) == token.0
     }
 
-    /// A run of the only user says that it is going to start and end its uses as others do.
+    /// A run says that it is going to start and end its use as others do: it is not in its own way, nor in that of others
+    /// before it starts.
     pub fn give_up(&self, stop: &Arc<Stop>) {
+        self.leave(stop, SHARED);
+    }
+
+    /// A context has nothing to do with the tensor any more.
+    pub fn give_back(&self, stop: &Arc<Stop>) {
+        self.leave(stop, FREE);
+    }
+
+    fn leave(&self, stop: &Arc<Stop>, user: u64) {
+        let seen = self.user.load(Ordering::Acquire);
+        let is_mine = seen >> 1 == stop.id();
+        if !is_mine && seen != BEING_SHARED && !self.lingers.load(Ordering::Acquire) {
+            return;
+        }
         let mut details = lock(&self.details);
         if self.user.load(Ordering::Relaxed) >> 1 == stop.id() {
-            self.user.store(SHARED, Ordering::Release);
+            self.user.store(user, Ordering::Release);
         }
         let is_own = |run: &mut Run| std::ptr::eq(run.context.as_ptr(), Arc::as_ptr(stop));
         if details.lingering.take_if(is_own).is_some() {

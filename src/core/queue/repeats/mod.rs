@@ -21,8 +21,15 @@ pub struct Repeats {
     /// The number of what was captured; `None`: it is not to be repeated (any more).
     pub of: Option<u64>,
     waiting: usize,
-    /// Given to the thread that does them, and not known to be done.
+    /// Given to the thread that does them, and not known to be done. The first time that some are, the operation itself is.
     taken: usize,
+}
+
+/// Repeats for the thread to do.
+pub struct Taken {
+    pub times: usize,
+    /// Why they must not be done.
+    pub refused: Option<Error>,
 }
 
 impl Repeats {
@@ -35,9 +42,9 @@ impl Repeats {
         self.of.is_some() || self.waiting > 0
     }
 
-    /// Those that are not over.
+    /// Those that are not over, but for one: as many as there are more operations than the line has.
     pub fn count(&self) -> usize {
-        self.waiting + self.taken
+        self.waiting + self.taken.saturating_sub(1)
     }
 }
 
@@ -45,7 +52,9 @@ impl State {
     /// Repeats the last operation of a queue, if it is an inference with just that, and if there is room.
     pub fn repeat(&mut self, queue: u64, capacity: usize, captured: u64) -> bool {
         let Some(lane) = self.lanes.get_mut(&queue) else { return false };
-        let Some(last) = lane.line.back().and_then(|last| self.operations.get_mut(last)) else { return false };
+        // what was put there and is gone again may have left something behind
+        let newest = lane.line.back().filter(|last| **last == lane.newest);
+        let Some(last) = newest.and_then(|last| self.operations.get_mut(last)) else { return false };
         // what waits for it is not to wait for more
         if lane.len() >= capacity || last.repeats.of != Some(captured) || !last.dependents.is_empty() {
             return false;
@@ -55,20 +64,23 @@ impl State {
         true
     }
 
-    /// Takes up to `most` repeats of an operation that has begun, when those taken before are done. 0: there are none, and there
-    /// will be none.
-    pub fn take_repeats(&mut self, id: OpId, most: usize) -> usize {
-        let Some(operation) = self.operations.get_mut(&id) else { return 0 };
+    /// Takes up to `most` repeats of an operation that has begun, when what was taken before is done. `None`: there are none,
+    /// and there will be none.
+    pub fn take_repeats(&mut self, id: OpId, most: usize) -> Option<Taken> {
+        let operation = self.operations.get_mut(&id)?;
         let repeats = &mut operation.repeats;
+        let before = repeats.count();
+        let times = repeats.waiting.min(most);
+        repeats.waiting -= times;
+        repeats.taken = times;
         if let Some(lane) = self.lanes.get_mut(&operation.queue) {
-            lane.repeats -= repeats.taken;
+            lane.repeats -= before - repeats.count();
         }
-        repeats.taken = repeats.waiting.min(most);
-        repeats.waiting -= repeats.taken;
-        if repeats.taken == 0 {
+        if times == 0 {
             repeats.of = None;
+            return None;
         }
-        repeats.taken
+        Some(Taken { times, refused: operation.refusal(id) })
     }
 
     /// Sees to it that an operation that has begun is repeated no more. If it was to be, it ends with the error, as the repeats
@@ -77,7 +89,7 @@ impl State {
         let Some(operation) = self.operations.get_mut(&id) else { return };
         let repeats = &mut operation.repeats;
         repeats.of = None;
-        if repeats.count() > 0 {
+        if repeats.waiting + repeats.taken > 0 {
             // seen by the thread that does them, before each one
             operation.event.cancelled().raise();
         }

@@ -57,7 +57,7 @@ impl World {
                     let is_done = !job.event.cancelled().is_raised();
                     count += if is_done { times } else { 0 };
                     outcome = if is_done { Outcome::default() } else { cancelled() };
-                    times = world.timeline.take_repeats(job.id, 2);
+                    times = world.timeline.take_repeats(job.id, 2).map_or(0, |taken| taken.times);
                 }
                 let id = job.id;
                 drop(job);

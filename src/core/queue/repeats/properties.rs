@@ -45,8 +45,6 @@ struct World {
     taken: usize,
     accepted: Vec<u64>,
     done: Vec<u64>,
-    /// Not over, as far as the queue is concerned.
-    pending: usize,
     events: Vec<(Arc<Event>, usize)>,
     is_closed: bool,
 }
@@ -56,7 +54,7 @@ impl World {
         let timeline = Timeline::default();
         let queue = open(&timeline, None).0;
         let (accepted, done, events) = Default::default();
-        World { timeline, queue, running: None, taken: 0, accepted, done, pending: 0, events, is_closed: false }
+        World { timeline, queue, running: None, taken: 0, accepted, done, events, is_closed: false }
     }
 
     fn put(&mut self, number: u64, has_event: bool) {
@@ -70,7 +68,7 @@ impl World {
                 self.timeline.add(self.queue.id, CAPACITY, new).map(Some)
             }
         };
-        let expected = match (self.is_closed, self.pending >= CAPACITY) {
+        let expected = match (self.is_closed, self.pending() >= CAPACITY) {
             (true, _) => Some(Status::InvalidHandle),
             (_, true) => Some(Status::QueueFull),
             _ => None,
@@ -78,10 +76,18 @@ impl World {
         assert_eq!(result.as_ref().err().map(|error| error.status), expected);
         let Ok(event) = result else { return };
         self.accepted.push(number);
-        self.pending += 1;
         if let Some(event) = event.filter(|_| has_event) {
             self.events.push((event, self.accepted.len()));
         }
+    }
+
+    /// What is done, but for what is being done.
+    fn over(&self) -> usize {
+        self.done.len() - if self.running.is_some() { self.taken.max(1) } else { 0 }
+    }
+
+    fn pending(&self) -> usize {
+        self.accepted.len() - self.over()
     }
 
     fn wait_for_all(&mut self) {
@@ -107,14 +113,13 @@ impl World {
     }
 
     fn go_on(&mut self, job: Job, most: usize) {
-        self.pending -= std::mem::take(&mut self.taken);
-        self.taken = if job.is_repeatable { self.timeline.take_repeats(job.id, most) } else { 0 };
+        let taken = if job.is_repeatable { self.timeline.take_repeats(job.id, most) } else { None };
+        self.taken = taken.map_or(0, |taken| taken.times);
         assert!(self.taken <= most);
         if self.taken == 0 {
             let id = job.id;
             drop(job);
             self.timeline.settle(id, Outcome::default());
-            self.pending -= 1;
             return;
         }
         let number = *self.done.last().expect("it has begun");
@@ -124,7 +129,7 @@ impl World {
 
     /// An event is settled when all that were put there until then are over, and by no more than those.
     fn check_events(&self) {
-        let over = self.done.len() - self.taken - usize::from(self.running.is_some());
+        let over = self.over();
         for (event, count) in &self.events {
             assert!(self.is_closed || event.is_settled() == (over >= *count), "{count} of {over}");
         }
@@ -140,7 +145,7 @@ impl World {
             self.work(3);
         }
         if !self.is_closed {
-            assert_eq!((&self.done, self.pending), (&self.accepted, 0));
+            assert_eq!((&self.done, self.pending()), (&self.accepted, 0));
         }
         assert_eq!(self.done, self.accepted[..self.done.len()], "in order");
         assert!(self.events.iter().all(|(event, _)| event.is_settled()));
