@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Attached, Context, CopyPolicy, SlotState};
-use crate::base::{Desc, Dtype, Result, Side, Slot, fail};
+use crate::base::{Desc, Dims, Dtype, Result, Side, Slot, fail};
 use crate::core::Tensor;
 use crate::memory::{Access, HostRange};
 
@@ -33,7 +33,12 @@ impl Context {
 
     /// Whatever can be judged of a tensor for a slot without the other slots.
     pub(super) fn check_fits(&self, slot: Slot, tensor: &Tensor) -> Result<()> {
-        self.check_desc(slot, tensor.desc(), tensor.range().size())?;
+        self.check_fits_pattern(slot, tensor, &self.pattern(slot))
+    }
+
+    /// The same where the shape has to match another pattern than that of the shapes at hand.
+    pub(super) fn check_fits_pattern(&self, slot: Slot, tensor: &Tensor, pattern: &Dims) -> Result<()> {
+        self.check_desc_pattern(slot, tensor.desc(), tensor.range().size(), pattern)?;
         self.check_access(slot, tensor.range().access())?;
         tensor.still_there().map_err(|error| error.at(self.model.label(slot)))?;
         if self.copy_policy == CopyPolicy::Never {
@@ -77,6 +82,10 @@ impl Context {
 
     /// Type and shape against the slot: the type always, the shape as far as it is fixed by the model or a resize.
     pub(super) fn check_desc(&self, slot: Slot, desc: &Desc, size: usize) -> Result<()> {
+        self.check_desc_pattern(slot, desc, size, &self.pattern(slot))
+    }
+
+    fn check_desc_pattern(&self, slot: Slot, desc: &Desc, size: usize, wanted: &Dims) -> Result<()> {
         let info = self.model.slot(slot)?;
         self.check_holdable(slot)?;
         if desc.dtype != info.desc.dtype {
@@ -95,8 +104,7 @@ impl Context {
                 self.model.label(slot)
             );
         }
-        let wanted = self.pattern(slot);
-        if !desc.dims.agrees_with(&wanted) {
+        if !desc.dims.agrees_with(wanted) {
             let advice = if desc.dims.agrees_with(&info.desc.dims) {
                 "bind or lend memory of the shape that was asked for, or call zb_context_resize_input with this one"
             } else if wanted.is_known() {

@@ -78,6 +78,11 @@ impl Context {
     pub fn capture_with(&self, instead: &[(Slot, Arc<Tensor>)]) -> Result<Captured> {
         let mut bindings: Vec<_> = self.slots.iter().map(|slot| slot.binding.clone()).collect();
         let mut shapes = self.resized.clone();
+        let is_reshaped = |(slot, tensor): &(Slot, Arc<Tensor>)| {
+            slot.side == Side::Input && slot.index < self.inputs && self.gives_new_shape(*slot, tensor.desc())
+        };
+        // then the plan in force, if there is one, says nothing of the outputs
+        let has_other_shapes = instead.iter().any(is_reshaped);
         for (number, (slot, tensor)) in instead.iter().enumerate() {
             let position = self.position(*slot)?;
             if instead[..number].iter().any(|(other, _)| other == slot) {
@@ -86,6 +91,8 @@ impl Context {
             }
             if slot.side == Side::Input && self.gives_new_shape(*slot, tensor.desc()) {
                 shapes[slot.index] = Some(tensor.desc().dims);
+            } else if slot.side == Side::Output && has_other_shapes {
+                self.check_fits_pattern(*slot, tensor, &Dims::ANY)?;
             } else {
                 self.check_fits(*slot, tensor)?;
             }
