@@ -9,7 +9,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 triple=$(rustc -vV | sed -n 's/^host: //p')
 # not event_fd: it counts descriptors, of which the sanitizer opens some of its own
-tests=(busy panic threads_mock events event_cancel sync queue_order queue_repeats_mock queue_destroy queue_room executor executor_refuses queue_race)
+tests=(busy panic threads_mock events event_cancel sync queue_order queue_repeats_mock sole queue_destroy queue_room executor executor_refuses queue_race)
 shared=(harness mock gated plug executor)
 warnings=(-Wall -Wextra -Wpedantic -Wconversion -Werror)
 

@@ -46,14 +46,17 @@ static void each_takes_room(void)
         gate_open("repeats");
         gate_await("repeats");
     }
-    /* the last one is running, the others are over, and of their places all but those of the last few are free again */
-    put(queue, &run, 1);
+    /* the last one is running, the others are over and give their places back */
+    put(queue, &run, ROOM - 1);
+    CHECK_STATUS(zb_queue_infer(queue, run.context, NULL, NULL), ZB_ERROR_QUEUE_FULL);
     CHECK_STATUS(zb_queue_finish(queue, 0), ZB_ERROR_TIMEOUT);
-    gate_open("repeats");
-    gate_await("repeats");
+    for (int i = 1; i < ROOM; i++) {
+        gate_open("repeats");
+        gate_await("repeats");
+    }
     gate_open("repeats");
     REQUIRE_OK(zb_queue_finish(queue, UINT64_MAX));
-    CHECK_EQ(runs_of(run.context), ROOM + 1);
+    CHECK_EQ(runs_of(run.context), 2 * ROOM - 1);
     CHECK_OK(zb_queue_destroy(queue));
     gated_free(&run);
 }
@@ -239,7 +242,107 @@ static void the_context_stays_open(void)
     gated_free(&run);
 }
 
+/* A queue that stands still, with an inference that can be repeated last in it. */
+typedef struct stalled {
+    gated before;
+    zb_queue *queue;
+    zb_model *model;
+    zb_context *context;
+    zb_tensor *x, *y;
+} stalled;
+
+static stalled make_stalled(const char *model, const char *line)
+{
+    stalled made;
+    zt_watchdog(20);
+    made.queue = zt_queue();
+    made.model = mock_open(model);
+    made.context = line != NULL ? mock_context(made.model, line) : zt_context(made.model);
+    made.x = bound(made.context, ZB_INPUT(0));
+    made.y = bound(made.context, ZB_OUTPUT(0));
+    gated_make(&made.before, "stalled");
+    gated_block(&made.before, made.queue);
+    return made;
+}
+
+static void free_stalled(stalled *made)
+{
+    CHECK_OK(zb_queue_destroy(made->queue));
+    CHECK_OK(zb_tensor_destroy(made->x));
+    CHECK_OK(zb_tensor_destroy(made->y));
+    CHECK_OK(zb_context_destroy(made->context));
+    CHECK_OK(zb_model_destroy(made->model));
+    gated_free(&made->before);
+}
+
+/* What was put there in between and is gone again may have spoilt what the repeat reads, or left what it cures. */
+static void nothing_was_in_between(void)
+{
+    for (int is_input = 0; is_input < 2; is_input++) {
+        const float ones[4] = {1, 1, 1, 1};
+        float result[4];
+        zb_event *write = NULL, *read = NULL;
+        stalled made = make_stalled("input x f32 4\noutput y f32 4\n", NULL);
+        REQUIRE_OK(zb_queue_infer(made.queue, made.context, NULL, NULL));
+        REQUIRE_OK(zb_queue_write(made.queue, is_input ? made.x : made.y, 0, ones, sizeof ones, &write));
+        REQUIRE_OK(zb_event_cancel(write));
+        CHECK_EQ(zt_end_of(write), ZB_ERROR_CANCELLED);
+        REQUIRE_OK(zb_queue_infer(made.queue, made.context, NULL, NULL));
+        REQUIRE_OK(zb_queue_read(made.queue, made.y, 0, result, sizeof result, &read));
+        CHECK_OK(gated_let_go(&made.before));
+        CHECK_EQ(zt_end_of(read), is_input ? ZB_ERROR_DEPENDENCY : ZB_OK);
+        free_stalled(&made);
+    }
+}
+
+/* Each of them runs with the shapes of its moment, also after one whose shapes failed. */
+static void shapes_that_cannot_be_planned(void)
+{
+    const int64_t seven = 7;
+    float result[4];
+    zb_event *read = NULL;
+    stalled made = make_stalled("input x f32 n=4\noutput y f32 n\n", "plan fail SHAPE_MISMATCH not so @2+");
+    REQUIRE_OK(zb_context_resize_input(made.context, ZB_INPUT(0), &seven, 1));
+    for (int i = 0; i < 20; i++) {
+        REQUIRE_OK(zb_queue_infer(made.queue, made.context, NULL, NULL));
+    }
+    REQUIRE_OK(zb_queue_read(made.queue, made.y, 0, result, sizeof result, &read));
+    CHECK_OK(gated_let_go(&made.before));
+    CHECK_EQ(zt_end_of(read), ZB_ERROR_DEPENDENCY);
+    CHECK_EQ(runs_of(made.context), 0);
+    free_stalled(&made);
+}
+
+/* Runs that were not to be leave the view of the last one that was. */
+static void a_view_outlives_the_queue(void)
+{
+    const void *data = NULL;
+    zt_watchdog(20);
+    zb_model *model = mock_open("input x f32 4\noutput y f32 4\nunstoppable\n");
+    zb_context *context = mock_context(model, "run wait view @40");
+    zb_tensor *x = bound(context, ZB_INPUT(0));
+    zb_queue *queue = NULL;
+    zb_queue_options options = ZB_QUEUE_OPTIONS_INIT;
+    options.capacity = 1000;
+    REQUIRE_OK(zb_queue_create(&options, &queue));
+    for (int i = 0; i < 500; i++) {
+        REQUIRE_OK(zb_queue_infer(queue, context, NULL, NULL));
+    }
+    gate_await("view");
+    CHECK_OK(zb_queue_destroy(queue));
+    gate_open("view");
+    REQUIRE(zt_live_soon(ZB_KIND_QUEUE, 0));
+    CHECK_EQ(runs_of(context), 40);
+    CHECK_OK(zb_context_output_view(context, ZB_OUTPUT(0), &data, NULL, NULL));
+    CHECK_OK(zb_tensor_destroy(x));
+    CHECK_OK(zb_context_destroy(context));
+    CHECK_OK(zb_model_destroy(model));
+}
+
 static const zt_test tests[] = {
+    ON_BOTH(nothing_was_in_between),
+    ON_BOTH(shapes_that_cannot_be_planned),
+    ON_BOTH(a_view_outlives_the_queue),
     ON_BOTH(each_takes_room),
     ON_BOTH(a_wait_is_not_made_longer),
     ON_BOTH(with_the_queue),
