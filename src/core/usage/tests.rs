@@ -174,3 +174,32 @@ fn a_context_that_is_gone_is_in_nobodys_way() {
     assert!(usage.is_sole(token));
     assert!(usage.try_start(Write));
 }
+
+#[test]
+fn what_is_given_back_is_anybodys() {
+    let (usage, mine, other) = (Usage::new(), stop(), stop());
+    let running = mine.begin();
+    let token = usage.claim(&mine, Write);
+    usage.give_back(&other);
+    assert!(usage.is_sole(token), "only the user gives it back");
+    usage.give_back(&mine);
+    assert!(!usage.is_sole(token));
+    // the run in progress has nothing to do with it any more
+    assert!(usage.try_start(Write));
+    usage.end(Write);
+    drop(running);
+}
+
+#[test]
+fn nobody_waits_for_a_run_that_gave_it_back_later() {
+    for gives_back in [Usage::give_back, Usage::give_up_sole] {
+        let (usage, mine) = (Usage::new(), stop());
+        drop(mine.begin());
+        usage.claim(&mine, Write);
+        let running = mine.begin();
+        assert!(!usage.try_start(Read));
+        gives_back(&usage, &mine);
+        assert!(usage.try_start(Read));
+        drop(running);
+    }
+}
