@@ -230,7 +230,8 @@ public:
     // The value, which must be there: else the program ends.
     T &operator*() & noexcept { return present(); }
     const T &operator*() const & noexcept { return const_cast<Result *>(this)->present(); }
-    T &&operator*() && noexcept { return std::move(present()); }
+    // by value, so that what is taken out of a temporary may be bound to a reference or stand in a range-for
+    T operator*() && noexcept(std::is_nothrow_move_constructible_v<T>) { return std::move(present()); }
     T *operator->() noexcept { return &present(); }
     const T *operator->() const noexcept { return &const_cast<Result *>(this)->present(); }
 
@@ -238,7 +239,7 @@ public:
     // The value, or zb::Exception is thrown.
     T &value() & { return checked(); }
     const T &value() const & { return const_cast<Result *>(this)->checked(); }
-    T &&value() && { return std::move(checked()); }
+    T value() && { return std::move(checked()); }
 #endif
 
 private:

@@ -34,6 +34,20 @@ void values_or_exceptions()
     CHECK(is_caught);
 }
 
+// By value too: neither the reference nor the loop looks at memory that is gone.
+static_assert(std::is_same_v<decltype(std::declval<zb::Result<zb::Tensor>>().value()), zb::Tensor>);
+
+void checked_values_of_temporaries_stay()
+{
+    const zb::Tensor &tensor = zb::Tensor::alloc<float>({4}).value();
+    CHECK_EQ(zb::live_objects(ZB_KIND_TENSOR), 1);
+    int count = 0;
+    for (const float element : tensor.span<float>().value()) {
+        count += element < 0.1f ? 1 : 0;
+    }
+    CHECK_EQ(count, 4);
+}
+
 // What an exception passes is cleaned up: the context, the tensors, and their memory.
 void objects_go_as_an_exception_passes()
 {
@@ -55,6 +69,7 @@ void objects_go_as_an_exception_passes()
 
 const std::vector<zt_test> throwing_tests = {
     ON_BOTH(values_or_exceptions),
+    ON_BOTH(checked_values_of_temporaries_stay),
     ON_BOTH(objects_go_as_an_exception_passes),
 };
 

@@ -235,6 +235,24 @@ void a_result_moves_out()
     CHECK(std::string(result.error().text()) == "ZB_OK");
 }
 
+// What is taken out of a temporary is a value, which lives as long as what it is bound to.
+static_assert(std::is_same_v<decltype(*std::declval<zb::Result<zb::Tensor>>()), zb::Tensor>);
+static_assert(std::is_same_v<decltype(*std::declval<zb::Result<zb::Tensor> &>()), zb::Tensor &>);
+static_assert(std::is_same_v<decltype(*std::declval<const zb::Result<zb::Tensor> &>()), const zb::Tensor &>);
+
+void values_of_temporaries_stay()
+{
+    const zb::Tensor &tensor = *zb::Tensor::alloc<float>({4});
+    CHECK_EQ(zb::live_objects(ZB_KIND_TENSOR), 1);
+    CHECK_DONE(tensor.desc());
+    int count = 0;
+    for (float &element : *tensor.span<float>()) {
+        element = static_cast<float>(++count);
+    }
+    CHECK_EQ(count, 4);
+    CHECK(take(tensor.span<float>())[3] > 3.9f);
+}
+
 void the_version_is_compared()
 {
     CHECK_DONE(zb::check_version());
@@ -293,6 +311,7 @@ const std::vector<zt_test> value_tests = {
     ON_BOTH(moves_leave_nothing_behind),
     ON_BOTH(a_stale_handle_is_told),
     ON_BOTH(a_result_moves_out),
+    ON_BOTH(values_of_temporaries_stay),
     ON_BOTH(the_version_is_compared),
     ON_BOTH(engines_are_told),
     ON_BOTH(the_log_is_heard),
