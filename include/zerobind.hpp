@@ -1576,18 +1576,15 @@ inline Result<std::future<Result<void>>> to_future(Event event)
 #if ZB_HAS_COROUTINES
 // co_await event gives how the operation ended, as Event::wait does, and allocates nothing. The coroutine goes on at once if it
 // is over already, else on the thread that settles the event, inside the callback: what is said of callbacks holds there. It
-// uses the event's one callback. The coroutine must not be destroyed while it waits: a callback cannot be taken back.
+// uses the event's one callback. The coroutine must not be destroyed while it waits: a callback cannot be taken back. The Event
+// may be: what is given then has the status, and its name for a text.
 class Event::Awaiter {
 public:
     explicit Awaiter(zb_event *event) noexcept : event_(event) {}
     Awaiter(const Awaiter &) = delete;
     Awaiter &operator=(const Awaiter &) = delete;
 
-    bool await_ready() const noexcept
-    {
-        zb_status result = ZB_OK;
-        return event_ != nullptr && zb_event_wait(event_, 0, &result) == ZB_OK;
-    }
+    bool await_ready() noexcept { return event_ != nullptr && zb_event_wait(event_, 0, &result_) == ZB_OK; }
 
     bool await_suspend(std::coroutine_handle<> waiting) noexcept
     {
@@ -1608,15 +1605,15 @@ public:
         if (refused_.status() != ZB_OK) {
             return std::move(refused_);
         }
-        zb_status result = ZB_OK;
-        const zb_status status = zb_event_wait(event_, 0, &result);
-        return status == ZB_OK ? ended(event_, result) : Result<void>(Error::last(status));
+        // not asked for again: the event may have been destroyed meanwhile, and only its text is lost then
+        return ended(event_, result_);
     }
 
 private:
-    static void settled(void *user_data, zb_event *, zb_status) noexcept
+    static void settled(void *user_data, zb_event *, zb_status result) noexcept
     {
         Awaiter *awaiter = static_cast<Awaiter *>(user_data);
+        awaiter->result_ = result;
         if (awaiter->is_met_.exchange(true, std::memory_order_acq_rel)) {
             awaiter->waiting_.resume();
         }
@@ -1625,6 +1622,7 @@ private:
     zb_event *event_;
     std::coroutine_handle<> waiting_;
     std::atomic<bool> is_met_{false};
+    zb_status result_ = ZB_OK;
     Error refused_;
 };
 
@@ -1636,7 +1634,7 @@ public:
     {
     }
 
-    bool await_ready() const noexcept { return !event_ || awaiter_.await_ready(); }
+    bool await_ready() noexcept { return !event_ || awaiter_.await_ready(); }
     bool await_suspend(std::coroutine_handle<> waiting) noexcept { return awaiter_.await_suspend(waiting); }
     Result<void> await_resume() noexcept
     {

@@ -108,6 +108,47 @@ void ends_that_are_errors()
     steps.run_all();
 }
 
+Detached wait_beside(zb::Event &event, zb_status &status, std::string &text)
+{
+    const zb::Result<void> ended = co_await event;
+    text = ended.error().text();
+    status = ended.status();
+}
+
+// The object may go while the coroutine waits: how the operation ended is told all the same.
+void an_event_goes_while_it_is_awaited()
+{
+    Steps steps;
+    Sum sum;
+    zb_status status = -1;
+    std::string text;
+    zb::Queue queue = take(zb::Queue::create_on(steps));
+    zb::Event event = take(queue.write(sum.tensors[0], ones.v));
+    wait_beside(event, status, text);
+    event.reset();
+    CHECK_STATUS(status, -1);
+    steps.run_all();
+    CHECK_STATUS(status, ZB_OK);
+    // an operation that fails, after one that is cancelled
+    status = -1;
+    zb::Event write = take(queue.write(sum.tensors[0], ones.v));
+    event = take(queue.infer(sum.context));
+    wait_beside(event, status, text);
+    event.reset();
+    take(write.cancel());
+    steps.run_all();
+    CHECK_STATUS(status, ZB_ERROR_DEPENDENCY);
+    CHECK(text == "ZB_ERROR_DEPENDENCY");
+    // over before it is awaited: with its text
+    write = take(queue.write(sum.tensors[0], ones.v));
+    event = take(queue.infer(sum.context));
+    take(write.cancel());
+    steps.run_all();
+    wait_beside(event, status, text);
+    CHECK_STATUS(status, ZB_ERROR_DEPENDENCY);
+    CHECK(text != "ZB_ERROR_DEPENDENCY");
+}
+
 Detached count_to(zb::Queue &queue, int rounds, int &count)
 {
     for (count = 0; count < rounds; count++) {
@@ -132,6 +173,7 @@ const std::vector<zt_test> coroutine_tests = {
     ON_BOTH(step_by_step),
     ON_BOTH(on_a_thread),
     ON_BOTH(ends_that_are_errors),
+    ON_BOTH(an_event_goes_while_it_is_awaited),
     ON_BOTH(many_in_a_row),
 };
 
