@@ -823,6 +823,13 @@ private:
     std::unique_ptr<Box> box_;
 };
 
+// A release function of C that destroys what owned the memory.
+template <class Owner>
+void destroy_owner(void *user_data, void *, std::size_t) noexcept
+{
+    delete static_cast<Owner *>(user_data);
+}
+
 // The block on the heap that a completion callable waits in. It is moved there only when the library has taken the block, and by
 // then the event may be settled: of the two, the move and the end, the second calls it.
 template <class F>
@@ -1155,6 +1162,12 @@ public:
     // The same, and `release` is called as void(void *data, size_t bytes) or void(), exactly once, on whatever thread ends the
     // last use. If the call fails, the memory stays the caller's, and `release` is not called, nor moved from: a lambda that
     // owns the memory and was made for the call frees it as it is destroyed.
+    //
+    // What of a call's arguments is evaluated first is not said in C++, so the address has to be taken in a statement before
+    // the one that moves the owner into the callable:
+    //
+    //     const zb::Span<float> place(owner.get(), 4);
+    //     auto tensor = zb::Tensor::wrap(place, {4}, [own = std::move(owner)] {});
     template <class Range, class F, class = std::enable_if_t<!std::is_arithmetic_v<std::decay_t<F>>>>
     static Result<Tensor> wrap(Range &&memory, const Shape &shape, F &&release, std::size_t readable = 0) noexcept
     {
@@ -1163,7 +1176,34 @@ public:
                              DescOf<std::remove_const_t<detail::Element<Range>>>(shape), std::forward<F>(release), readable);
     }
 
-    // The same for bytes (std::byte) of any element type.
+    // Takes over what owns its elements, such as a std::vector, and destroys it after the last use, on whatever thread ends
+    // that: wrap_owned(std::move(vector), {4}). It lies in one block on the heap meanwhile. If the call fails, it is the
+    // caller's as before.
+    template <class Owner>
+    static Result<Tensor> wrap_owned(Owner &&owner, const Shape &shape, std::size_t readable = 0) noexcept
+    {
+        using Own = std::decay_t<Owner>;
+        static_assert(std::is_same_v<Owner, Own>,
+                      "what owns the memory passes to the tensor: give it by std::move");
+        static_assert(!detail::is_span<Own>::value, "a span owns no memory: see zb::Tensor::wrap");
+        static_assert(std::is_nothrow_move_constructible_v<Own> && std::is_nothrow_move_assignable_v<Own>,
+                      "what owns the memory must not throw when it is moved");
+        std::unique_ptr<Own> box(new (std::nothrow) Own(std::move(owner)));
+        if (box == nullptr) {
+            return detail::no_memory();
+        }
+        Result<Tensor> tensor = wrap_memory(std::data(*box), std::size(*box) * sizeof(detail::Element<Own>),
+                                            DescOf<std::remove_const_t<detail::Element<Own>>>(shape), readable,
+                                            detail::destroy_owner<Own>, box.get());
+        if (tensor) {
+            static_cast<void>(box.release()); // the tensor's
+        } else {
+            owner = std::move(*box);
+        }
+        return tensor;
+    }
+
+    // The same as wrap for bytes (std::byte) of any element type.
     template <class Range>
     static Result<Tensor> wrap_bytes(Range &&memory, const Desc &desc, std::size_t readable = 0) noexcept
     {

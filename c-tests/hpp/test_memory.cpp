@@ -30,6 +30,15 @@ struct DLManagedTensorVersioned {
 
 namespace {
 
+// Elements that lie in the object itself.
+struct alignas(64) Inline {
+    float v[4];
+    float behind[12] = {};
+
+    const float *data() const noexcept { return v; }
+    std::size_t size() const noexcept { return 4; }
+};
+
 void typed_spans_of_a_tensor()
 {
     Four x{1, 2, 3, 4};
@@ -150,6 +159,61 @@ void failed_wraps_release_nothing()
     CHECK_EQ(called, 0);
 }
 
+// As the header shows it: first the address, then the move.
+void an_owner_in_the_callable()
+{
+    auto owner = std::make_unique<float[]>(4);
+    float *const memory = owner.get();
+    const zb::Span<float> place(owner.get(), 4);
+    auto tensor = zb::Tensor::wrap(place, {4}, [own = std::move(owner)] {});
+    CHECK_DONE(tensor);
+    CHECK(owner == nullptr);
+    CHECK_ADDRESS(take(tensor->span<float>()).data(), memory);
+}
+
+// An owner of floats that is counted.
+struct Owner {
+    std::vector<float> elements{1, 2, 3, 4};
+    Counted counted;
+
+    explicit Owner(int *made, int *called) : counted(made, called) {}
+    Owner(Owner &&) = default;
+    Owner &operator=(Owner &&other) noexcept
+    {
+        elements = std::move(other.elements);
+        return *this;
+    }
+    float *data() noexcept { return elements.data(); }
+    std::size_t size() const noexcept { return elements.size(); }
+};
+
+void an_owner_is_taken_over()
+{
+    int made = 0, called = 0;
+    {
+        Owner owner(&made, &called);
+        float *const memory = owner.data();
+        // with an error it stays, and can be given again
+        CHECK_RESULT(zb::Tensor::wrap_owned(std::move(owner), {5}), ZB_ERROR_SHAPE_MISMATCH);
+        CHECK_EQ(made, 1);
+        CHECK_ADDRESS(owner.data(), memory);
+        CHECK_EQ(owner.size(), 4);
+        zb::Tensor tensor = take(zb::Tensor::wrap_owned(std::move(owner), {4}));
+        CHECK_EQ(made, 2);
+        const zb::Span<float> span = take(tensor.span<float>());
+        CHECK_ADDRESS(span.data(), memory);
+        CHECK(span[3] > 3.9f);
+        tensor.reset();
+        CHECK_EQ(made, 1);
+    }
+    CHECK_EQ(made, 0);
+    // a binding holds it; elements that move with their owner are found where they are then; const ones are only read
+    Sum sum;
+    take(sum.context.bind(zb::input(0), take(zb::Tensor::wrap_owned(Inline{{100, 100, 100, 100}}, {4}, sizeof(Inline)))));
+    take(sum.context.infer());
+    CHECK_FOUR(sum.z, 110, 120, 130, 140);
+}
+
 // Inside a release anything may be done: destroying objects that the callable owns, making others.
 void a_release_destroys_others()
 {
@@ -246,6 +310,8 @@ const std::vector<zt_test> memory_tests = {
     ON_BOTH(released_once_after_the_last_use),
     ON_BOTH(a_callable_is_destroyed_after_its_call),
     ON_BOTH(failed_wraps_release_nothing),
+    ON_BOTH(an_owner_in_the_callable),
+    ON_BOTH(an_owner_is_taken_over),
     ON_BOTH(a_release_destroys_others),
     ON_BOTH(callables_of_every_kind),
     ON_BOTH(memory_of_a_file),
