@@ -10,7 +10,7 @@ function(zerobind_add_header_tests)
     zerobind_add_header_test(c ${standard} -Wstrict-prototypes)
   endforeach()
   foreach(standard IN ITEMS c++11 c++14 c++17 c++20 c++2b)
-    zerobind_add_header_test(c++ ${standard})
+    zerobind_add_header_test(c++ ${standard} -Wold-style-cast)
   endforeach()
 endfunction()
 
@@ -21,7 +21,15 @@ function(zerobind_add_header_test language standard)
     set(compiler "${CMAKE_CXX_COMPILER}")
   endif()
   set(source "${CMAKE_CURRENT_BINARY_DIR}/header_alone.c")
-  file(WRITE "${source}" "#include <zerobind.h>\nextern int not_empty;\n")
+  # macros are seen where they are used
+  set(uses "uint32_t header_version(void);\nuint32_t header_version(void) { return ZB_HEADER_VERSION; }\n")
+  string(APPEND uses "zb_slot slots(uint32_t);\nzb_slot slots(uint32_t i) { return ZB_INPUT(3) + ZB_OUTPUT(i); }\n")
+  foreach(struct IN ITEMS model_options context_options infer_options queue_options runtime_info slot_info requirements
+                          binding_report context_stats)
+    string(TOUPPER ${struct} macro)
+    string(APPEND uses "extern zb_${struct} one_${struct};\nzb_${struct} one_${struct} = ZB_${macro}_INIT;\n")
+  endforeach()
+  file(WRITE "${source}" "#include <zerobind.h>\nextern int not_empty;\n${uses}")
   add_test(NAME header.${standard}
     COMMAND "${compiler}" -x ${language} -std=${standard} ${ZEROBIND_HEADER_WARNINGS} ${ARGN}
             -I "${PROJECT_SOURCE_DIR}/include" -c "${source}" -o /dev/null)

@@ -75,7 +75,7 @@
 #define ZB_VERSION_MINOR 1
 #define ZB_VERSION_PATCH 0
 #define ZB_HEADER_VERSION \
-    ((uint32_t)ZB_VERSION_MAJOR << 22 | (uint32_t)ZB_VERSION_MINOR << 12 | (uint32_t)ZB_VERSION_PATCH)
+    (ZB_VERSION_MAJOR * 0x400000u | ZB_VERSION_MINOR * 0x1000u | ZB_VERSION_PATCH)
 
 /* DLPack's, for those who use it: zb_tensor_from_dlpack, zb_tensor_to_dlpack. dlpack.h defines it; it is not needed here. */
 struct DLManagedTensorVersioned;
@@ -1473,20 +1473,25 @@ zb_status zb_event_destroy(struct zb_event *ZB_NULLABLE event);
 
 
 /* Values for structs before their first use, in C99 and C++11: zb_slot_info info = ZB_SLOT_INFO_INIT; */
-#define ZB_MODEL_OPTIONS_INIT {(uint32_t)sizeof(zb_model_options), ZB_RUNTIME_AUTO, {0}, 0, NULL, 0}
-#define ZB_CONTEXT_OPTIONS_INIT {(uint32_t)sizeof(zb_context_options), 0, ZB_COPY_NEVER, 0, NULL, 0}
-#define ZB_INFER_OPTIONS_INIT {(uint32_t)sizeof(zb_infer_options), 0, 0}
-#define ZB_QUEUE_OPTIONS_INIT {(uint32_t)sizeof(zb_queue_options), 0, NULL, NULL}
-#define ZB_RUNTIME_INFO_INIT {(uint32_t)sizeof(zb_runtime_info), 0, NULL, NULL, NULL}
-#define ZB_SLOT_INFO_INIT {(uint32_t)sizeof(zb_slot_info), 0, {0, 0, {0}}, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0}
-#define ZB_REQUIREMENTS_INIT {(uint32_t)sizeof(zb_requirements), 0, 0, 0, 0, 0, 0}
-#define ZB_BINDING_REPORT_INIT {(uint32_t)sizeof(zb_binding_report), 0, 0, NULL, NULL, NULL, NULL}
-#define ZB_CONTEXT_STATS_INIT {(uint32_t)sizeof(zb_context_stats), 0, 0, 0, 0, 0, 0}
+#define ZB_MODEL_OPTIONS_INIT {sizeof(zb_model_options), ZB_RUNTIME_AUTO, {0}, 0, NULL, 0}
+#define ZB_CONTEXT_OPTIONS_INIT {sizeof(zb_context_options), 0, ZB_COPY_NEVER, 0, NULL, 0}
+#define ZB_INFER_OPTIONS_INIT {sizeof(zb_infer_options), 0, 0}
+#define ZB_QUEUE_OPTIONS_INIT {sizeof(zb_queue_options), 0, NULL, NULL}
+#define ZB_RUNTIME_INFO_INIT {sizeof(zb_runtime_info), 0, NULL, NULL, NULL}
+#define ZB_SLOT_INFO_INIT {sizeof(zb_slot_info), 0, {0, 0, {0}}, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0}
+#define ZB_REQUIREMENTS_INIT {sizeof(zb_requirements), 0, 0, 0, 0, 0, 0}
+#define ZB_BINDING_REPORT_INIT {sizeof(zb_binding_report), 0, 0, NULL, NULL, NULL, NULL}
+#define ZB_CONTEXT_STATS_INIT {sizeof(zb_context_stats), 0, 0, 0, 0, 0, 0}
 
 /* Slots: the number of an input or output, counted from 0. */
 #define ZB_OUTPUT_BIT 0x80000000u
+#ifdef __cplusplus
+#define ZB_INPUT(index) static_cast<zb_slot>(index)
+#define ZB_OUTPUT(index) (ZB_OUTPUT_BIT | static_cast<zb_slot>(index))
+#else
 #define ZB_INPUT(index) ((zb_slot)(index))
 #define ZB_OUTPUT(index) (ZB_OUTPUT_BIT | (zb_slot)(index))
+#endif
 
 /* ZB_INPUT as a function, for languages that import no macros. */
 static inline zb_slot zb_slot_input(uint32_t index) {

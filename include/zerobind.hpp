@@ -67,6 +67,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cinttypes>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -578,8 +579,8 @@ struct Slot {
 };
 
 // ZB_INPUT and ZB_OUTPUT
-constexpr Slot input(std::uint32_t index) noexcept { return Slot{ZB_INPUT(index)}; }
-constexpr Slot output(std::uint32_t index) noexcept { return Slot{ZB_OUTPUT(index)}; }
+constexpr Slot input(std::uint32_t index) noexcept { return Slot{index}; }
+constexpr Slot output(std::uint32_t index) noexcept { return Slot{ZB_OUTPUT_BIT | index}; }
 
 // A slot with its side and element type at compile time, from Model::input and Model::output, which compare the type with the
 // model's: memory of another type, or from the other side, then does not compile. (A plain Slot takes memory of every type;
@@ -1875,10 +1876,9 @@ inline Result<void> check_version(std::uint32_t header = ZB_HEADER_VERSION) noex
     }
     char text[160];
     std::snprintf(text, sizeof text,
-                  "the library is zerobind %s, and the program was compiled for %u.%u.%u: install that version or a later one "
-                  "of the same major number",
-                  zb_version_string(), static_cast<unsigned>(header >> 22), static_cast<unsigned>(header >> 12 & 0x3ff),
-                  static_cast<unsigned>(header & 0xfff));
+                  "the library is zerobind %s, and the program was compiled for %" PRIu32 ".%" PRIu32 ".%" PRIu32
+                  ": install that version or a later one of the same major number",
+                  zb_version_string(), header >> 22, header >> 12 & 0x3ff, header & 0xfff);
     return Error(ZB_ERROR_UNSUPPORTED, text);
 }
 

@@ -42,7 +42,7 @@ fn version_macros() -> String {
     format!(
         "#define ZB_VERSION_MAJOR {major}\n#define ZB_VERSION_MINOR {minor}\n#define ZB_VERSION_PATCH {patch}\n\
          #define ZB_HEADER_VERSION \\\n    \
-         ((uint32_t)ZB_VERSION_MAJOR << 22 | (uint32_t)ZB_VERSION_MINOR << 12 | (uint32_t)ZB_VERSION_PATCH)"
+         (ZB_VERSION_MAJOR * 0x400000u | ZB_VERSION_MINOR * 0x1000u | ZB_VERSION_PATCH)"
     )
 }
 
