@@ -214,12 +214,19 @@ inline Error no_memory() noexcept { return Error(ZB_ERROR_OUT_OF_MEMORY, "no mem
 
 } // namespace detail
 
-// A value, or why there is none.
+// A value, or why there is none. A bare status is a number, and so a value: Result<int>(ZB_ERROR_BUSY) has the value 4, and
+// Result<int>(zb::Error(ZB_ERROR_BUSY, "...")) has none.
 template <class T>
 class [[nodiscard]] Result {
 public:
     Result(T value) noexcept(std::is_nothrow_move_constructible_v<T>) : value_(std::move(value)) {}
-    Result(Error error) noexcept : error_(std::move(error)) {}
+    // Success is no reason for there being no value: of an Error() it makes ZB_ERROR_INVALID_ARGUMENT.
+    Result(Error error) noexcept
+        : error_(error.status() != ZB_OK ? std::move(error)
+                                         : Error(ZB_ERROR_INVALID_ARGUMENT, "a zb::Result was made of a zb::Error that is "
+                                                                            "success: give it a value, or a status"))
+    {
+    }
 
     explicit operator bool() const noexcept { return value_.has_value(); }
     // ZB_OK or one of ZB_ERROR_.
@@ -440,8 +447,21 @@ constexpr void require_writable() noexcept
 
 template <class T>
 struct is_span : std::false_type {};
+#if defined(__cpp_lib_span)
+template <class T, std::size_t Extent>
+struct is_span<std::span<T, Extent>> : std::true_type {};
+#else
 template <class T>
 struct is_span<Span<T>> : std::true_type {};
+#endif
+
+// A callable that is used where it is has to be an object: a function's address is none that C takes as data.
+template <class F>
+constexpr void require_object() noexcept
+{
+    static_assert(!std::is_function_v<F>, "zerobind keeps the address of this callable, and a plain function is no object: "
+                                          "give a lambda with a name that calls it");
+}
 
 // Memory that is used after the call may not be that of a temporary, such as a vector made for it.
 template <class Range>
@@ -1728,13 +1748,18 @@ public:
     static Result<Queue> create(const QueueOptions &options = {}) noexcept { return create(options, nullptr, nullptr); }
 
     // A queue on an executor: executor(zb::Task) has the task called, and gives whether it takes it (nothing: it does). See
-    // zb_submit_fn. It is called where it is: it must outlive the queue and the queue's last operation, and be callable from
-    // any thread. It must not throw: catch what it may throw, and give false.
+    // zb_submit_fn. It is an object (a plain function is none: wrap it in a lambda with a name), and called where it is: it must
+    // outlive the queue and the queue's last operation, and be callable from any thread. It must not throw: catch what it may
+    // throw, and give false.
     template <class Executor>
     static Result<Queue> create_on(Executor &executor, const QueueOptions &options = {}) noexcept
     {
+        detail::require_object<Executor>();
         static_assert(std::is_invocable_v<Executor &, Task>, "an executor takes (zb::Task task)");
-        return create(options, submit<Executor>, const_cast<void *>(static_cast<const void *>(std::addressof(executor))));
+        if constexpr (std::is_object_v<Executor>) {
+            void *place = const_cast<void *>(static_cast<const void *>(std::addressof(executor)));
+            return create(options, submit<Executor>, place);
+        }
     }
 
     // Puts a run of the context here, with what is bound to it now: zb_queue_infer.
@@ -1913,16 +1938,19 @@ void log(void *user_data, std::int32_t level, const char *text) noexcept
 
 } // namespace detail
 
-// Has callback(zb::LogLevel, std::string_view) called for lines of `least` and graver ones: zb_set_log_callback. It is used
-// where it is, so it must stay until it is replaced or cleared, which wait for calls of other threads to be over.
+// Has callback(zb::LogLevel, std::string_view) called for lines of `least` and graver ones: zb_set_log_callback. It is an
+// object (a plain function is none), and used where it is, so it must stay until it is replaced or cleared, which wait for calls
+// of other threads to be over.
 template <class F>
 Result<void> set_log_callback(F &callback, LogLevel least) noexcept
 {
+    detail::require_object<F>();
     static_assert(std::is_invocable_v<F &, LogLevel, std::string_view>,
                   "a log callback takes (zb::LogLevel level, std::string_view text)");
-    return detail::done(zb_set_log_callback(detail::log<F>,
-                                            const_cast<void *>(static_cast<const void *>(std::addressof(callback))),
-                                            static_cast<std::int32_t>(least)));
+    if constexpr (std::is_object_v<F>) {
+        void *place = const_cast<void *>(static_cast<const void *>(std::addressof(callback)));
+        return detail::done(zb_set_log_callback(detail::log<F>, place, static_cast<std::int32_t>(least)));
+    }
 }
 inline Result<void> clear_log_callback() noexcept
 {

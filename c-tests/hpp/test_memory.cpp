@@ -61,6 +61,20 @@ void typed_spans_of_a_tensor()
     CHECK_RESULT(zb::Tensor::wrap(x.v, {4}, std::size_t{3}), ZB_ERROR_INVALID_ARGUMENT);
 }
 
+// A span made for the call lends the memory of another: of every extent.
+void spans_of_a_fixed_extent()
+{
+    Four x{1, 2, 3, 4};
+    const zb::Tensor all = take(zb::Tensor::wrap(zb::Span<float>(x.v), {4}));
+    CHECK_ADDRESS(take(all.span<float>()).data(), x.v);
+#if defined(__cpp_lib_span)
+    const zb::Tensor fixed = take(zb::Tensor::wrap(std::span<float, 4>(x.v), {4}));
+    CHECK_ADDRESS(take(fixed.span<float>()).data(), x.v);
+    const zb::Tensor part = take(zb::Tensor::wrap(std::span<const float, 4>(x.v).last<2>(), {2}));
+    CHECK_ADDRESS(take(part.span<const float>()).data(), x.v + 2);
+#endif
+}
+
 void memory_of_zerobinds_own()
 {
     zb::Context context = make_context("add4");
@@ -207,6 +221,7 @@ void an_owner_is_taken_over()
         CHECK_EQ(made, 1);
     }
     CHECK_EQ(made, 0);
+    CHECK_EQ(take(take(zb::Tensor::wrap_owned(std::vector<float>(6), {2, 3})).span<float>()).size(), 6);
     // a binding holds it; elements that move with their owner are found where they are then; const ones are only read
     Sum sum;
     take(sum.context.bind(zb::input(0), take(zb::Tensor::wrap_owned(Inline{{100, 100, 100, 100}}, {4}, sizeof(Inline)))));
@@ -305,6 +320,7 @@ void memory_shared_by_dlpack()
 
 const std::vector<zt_test> memory_tests = {
     ON_BOTH(typed_spans_of_a_tensor),
+    ON_BOTH(spans_of_a_fixed_extent),
     ON_BOTH(memory_of_zerobinds_own),
     ON_BOTH(constant_memory),
     ON_BOTH(released_once_after_the_last_use),

@@ -253,6 +253,24 @@ void values_of_temporaries_stay()
     CHECK(take(tensor.span<float>())[3] > 3.9f);
 }
 
+// A result that has no value says why, also if it was made of no reason.
+void no_value_is_never_success()
+{
+    const zb::Result<int> none = zb::Error();
+    CHECK(!none);
+    CHECK_RESULT(none, ZB_ERROR_INVALID_ARGUMENT);
+    CHECK_SAYS(none.error(), "success");
+    const zb::Result<zb::Tensor> done = zb::Tensor::alloc<float>({4});
+    const zb::Result<std::string> passed_on = done.error();
+    CHECK_RESULT(passed_on, ZB_ERROR_INVALID_ARGUMENT);
+    // a call without a value succeeds by it
+    CHECK_DONE(zb::Result<void>(zb::Error()));
+    // a number is a value, also if it is that of a status
+    const zb::Result<int> four = ZB_ERROR_BUSY;
+    CHECK(four && *four == ZB_ERROR_BUSY);
+    CHECK_RESULT(zb::Result<int>(zb::Error(ZB_ERROR_BUSY, "")), ZB_ERROR_BUSY);
+}
+
 void the_version_is_compared()
 {
     CHECK_DONE(zb::check_version());
@@ -312,6 +330,7 @@ const std::vector<zt_test> value_tests = {
     ON_BOTH(a_stale_handle_is_told),
     ON_BOTH(a_result_moves_out),
     ON_BOTH(values_of_temporaries_stay),
+    ON_BOTH(no_value_is_never_success),
     ON_BOTH(the_version_is_compared),
     ON_BOTH(engines_are_told),
     ON_BOTH(the_log_is_heard),
