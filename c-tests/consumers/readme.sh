@@ -70,6 +70,8 @@ for engine in onnx tflite; do
     said=$(./add-cpp "$ZB_TEST_MODELS/add4.$engine")
     [ "$said" = "10 11 12 13" ] || fail "the program in C++ says '$said' on $engine"
 done
+said=$(./add-cpp 2>&1) && fail "the program in C++ does without a model"
+[ "$said" = "usage: add-cpp MODEL" ] || fail "the program in C++ says '$said' without a model"
 
 app cargo
 mkdir src
