@@ -5,7 +5,12 @@ set(ZEROBIND_PACKAGE_TESTS "${CMAKE_BINARY_DIR}/package tests")
 
 # zerobind_add_package_test(NAME SCRIPT [VARIABLE=value...])
 function(zerobind_add_package_test name script)
-  add_test(NAME package.${name} COMMAND sh "${PROJECT_SOURCE_DIR}/c-tests/consumers/${script}")
+  set(shell sh)
+  if(name STREQUAL "beside")
+    # for `exec -a`
+    set(shell bash)
+  endif()
+  add_test(NAME package.${name} COMMAND ${shell} "${PROJECT_SOURCE_DIR}/c-tests/consumers/${script}")
   set_tests_properties(package.${name} PROPERTIES
     FIXTURES_REQUIRED installed_tree SKIP_RETURN_CODE 77 TIMEOUT 180
     ENVIRONMENT "${ZEROBIND_TEST_ENVIRONMENT};CMAKE=${CMAKE_COMMAND};NINJA=${CMAKE_MAKE_PROGRAM};CC=${CMAKE_C_COMPILER};\
@@ -19,6 +24,7 @@ function(zerobind_add_package_tests)
   zerobind_add_package_test(find_package find_package.sh)
   zerobind_add_package_test(pkg_config pkg_config.sh)
   zerobind_add_package_test(refused refused.sh)
+  zerobind_add_package_test(beside beside.sh)
   foreach(way IN ITEMS add_subdirectory FetchContent)
     zerobind_add_package_test(${way} subproject.sh "BY=${way}" "TARGET_DIR=${ZEROBIND_TARGET_DIR}")
   endforeach()

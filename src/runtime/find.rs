@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use libloading::Library;
 
-use super::library::file_of;
+use super::place::{file_holding, has_loader};
 use crate::base::{Error, Result, Status, log};
 
 /// How an engine's library can be called and where the user can say where it is.
@@ -31,6 +31,14 @@ pub struct Found {
 /// A place that is named (explicitly or by the environment) is the only one tried: another copy of the engine, of another
 /// version, is worse than an error. Each candidate must also pass `accept`; the text of a failure tells every place tried.
 pub fn open<T>(names: &Names, explicit: Option<&Path>, accept: impl Fn(&Found) -> Result<T>) -> Result<(Found, T)> {
+    if !has_loader() {
+        let text = format!(
+            "{}'s library cannot be opened by a program without a dynamic loader (-static, -static-pie): link the program \
+             without that, or take a build of zerobind with linked engines",
+            names.engine
+        );
+        return Err(Error::new(Status::RuntimeUnavailable, text));
+    }
     let mut story = Vec::new();
     for candidate in candidates(names, explicit) {
         match try_open(&candidate.path).and_then(|found| accept(&found).map(|table| (found, table))) {
@@ -88,7 +96,8 @@ fn full_text(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The folder of the file that this code was loaded from.
+/// The folder of the file that this code is in, links followed. Never one that the current folder has a say in.
 fn own_folder() -> Option<PathBuf> {
-    file_of(own_folder as *const c_void)?.parent().map(Path::to_owned)
+    let file = file_holding(own_folder as *const c_void)?;
+    file.parent().filter(|folder| folder.is_absolute()).map(Path::to_owned)
 }

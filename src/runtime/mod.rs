@@ -16,6 +16,8 @@ pub mod mock;
 mod once;
 #[cfg(feature = "onnxruntime")]
 mod onnxruntime;
+#[cfg(all(feature = "load-dynamic", any(feature = "tflite", feature = "onnxruntime")))]
+mod place;
 #[cfg(feature = "tflite")]
 mod tflite;
 
