@@ -30,9 +30,14 @@ for form in -pie -no-pie; do
     run_on_engines "$SCRATCH/static$form"
 done
 
-# -lzerobind, where there is no shared library to be had; engines cannot be opened by a program without a loader
+# -lzerobind, where there is no shared library to be had; a program without a loader is told that it cannot open engines
 for form in -static -static-pie; do
     compile all$form -std=c99 -w $form "$(pkg-config --static --cflags --libs zerobind)"
     if readelf -dW "$SCRATCH/all$form" | grep -q NEEDED; then fail "$form needs a shared library"; fi
     says "$SCRATCH/all$form"
+    for model in add4.onnx add4.tflite; do
+        if "$SCRATCH/all$form" "$ZB_TEST_MODELS/$model" >"$SCRATCH/said" 2>&1; then fail "$form opened an engine"; fi
+        grep -q '^failed: ZB_ERROR_RUNTIME_UNAVAILABLE: .*without a dynamic loader' "$SCRATCH/said" ||
+            fail "$form is not told why it cannot open an engine: $(cat "$SCRATCH/said")"
+    done
 done

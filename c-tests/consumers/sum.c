@@ -24,7 +24,8 @@ static void check(zb_status status)
     char text[1024];
     if (status != ZB_OK) {
         (void)zb_last_error(text, sizeof text, NULL);
-        fail(text);
+        fprintf(stderr, "failed: %s: %s\n", zb_status_name(status), text);
+        exit(EXIT_FAILURE);
     }
 }
 
