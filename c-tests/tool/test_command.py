@@ -129,6 +129,46 @@ class Command(ToolTest):
         # a name cannot break the lines of the report
         self.assertNotIn("new\nline", self.ok("inspect", "model.onnx"))
 
+    def named_model(self, name):
+        """A model whose input has this name, as have its graph and its output."""
+        value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [2])
+        graph = helper.make_graph([helper.make_node("Neg", [name], ["out" + name])], name, [value(name)], [value("out" + name)])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), "model.onnx")
+        return "model.onnx"
+
+    def test_names_of_every_length(self):
+        save("x.npy", [1, 2], "f4")
+        for length in (200, 201, 65_535, 65_536, 70_000):
+            name = "n" * length
+            path = self.named_model(name)
+            self.assertEqual(self.json("inspect", path)["inputs"][0]["name"], name)
+            # an argument has a limit of the system's own
+            files = ["-i", f"{name}=x.npy", "-o", f"out{name}=z.npy"]
+            for arguments in (["inspect", path], ["run", path, *files], ["bench", path, "--seconds", "0.02"]):
+                for line in self.ok(*arguments).splitlines():
+                    self.assertLess(len(line), 1000)
+
+    def test_nothing_moves_the_cursor(self):
+        evil = "\x1b[31m\x07\x9b2J\r"
+        path = self.named_model(evil)
+        broken = bytearray(pathlib.Path(save("x.npy", [1, 2], "f4")).read_bytes())
+        at = broken.index(b"<f4")
+        broken[at : at + 3] = b"\x1b[7"
+        pathlib.Path("esc.npy").write_bytes(broken)
+        pathlib.Path(evil).write_bytes(b"no model")
+        for arguments in (["inspect", path], ["inspect", path, "-v"], ["run", path], ["run", path, "-i", f"{evil}=x.npy", "-v"],
+                          ["run", path, "-i", f"{evil}x=x.npy"], ["run", path, "-i", f"{evil}=esc.npy"], ["inspect", evil],
+                          ["run", path, "-i", f"{evil}={evil}.npy"], ["inspect", path, "--option", f"{evil}=1"],
+                          ["inspect", path, "--shape", f"{evil}=7"], [evil], ["inspect", path, "--runtime", evil], ["bench", path, "--seconds", "0.02"]):  # fmt: skip
+            done = self.tool(*arguments)
+            for text in (done.stdout, done.stderr):
+                self.assertNotRegex(text, r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", arguments)
+        for value in (f"/nowhere/{evil}", evil):
+            for command in (["doctor"], ["inspect", path]):
+                done = self.tool(*command, environment={name: value for name in NO_ENGINES})
+                self.assertEqual(done.returncode, ENGINE_MISSING)
+                self.assertNotRegex(done.stdout + done.stderr, r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
     def test_manual_pages(self):
         self.ok("man", "pages/man1")
         pages = {page.name: page.read_text() for page in pathlib.Path("pages/man1").iterdir()}

@@ -6,6 +6,7 @@ use crate::abi::{self, RuntimeKind};
 use crate::cli::Doctor;
 use crate::failure::{Exit, Result};
 use crate::print;
+use crate::text::{plain, plain_lines};
 
 #[derive(Serialize)]
 struct Diagnosis {
@@ -85,7 +86,7 @@ fn prose(diagnosis: &Diagnosis) -> String {
 
 fn found(engine: &Engine) -> String {
     let version = engine.version.as_deref().unwrap_or("of unknown version");
-    let path = engine.path.as_deref().unwrap_or("an unknown place");
+    let (version, path) = (plain(version), plain(engine.path.as_deref().unwrap_or("an unknown place")));
     let from = if engine.variable_value.as_deref().is_some_and(|value| !value.is_empty()) {
         format!(" (named by {})", engine.variable)
     } else {
@@ -95,7 +96,7 @@ fn found(engine: &Engine) -> String {
 }
 
 fn missing(engine: &Engine) -> String {
-    let mut text = format!("{}: missing\n  {}\n", engine.title, engine.reason.as_deref().unwrap_or(""));
+    let mut text = format!("{}: missing\n  {}\n", engine.title, plain_lines(engine.reason.as_deref().unwrap_or("")));
     text += "  How to get it:\n";
     for way in engine.how_to_get {
         text += &format!("  - {way}\n");

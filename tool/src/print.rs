@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::failure::{Exit, Failure, Result};
+use crate::text::plain_lines;
 
 /// Prints a finished text to standard output.
 pub fn text(text: &str) -> Result<()> {
@@ -26,14 +27,17 @@ pub fn json(value: &impl Serialize) -> Result<()> {
     text(&document)
 }
 
-/// Prints an error to standard error. If that fails there is nobody left to tell.
+/// Prints an error to standard error, without what names and files could do to the terminal. If that fails there is nobody left to tell.
 pub fn failure(failure: &Failure) {
-    let _ = writeln!(io::stderr(), "zerobind: {}", failure.text);
+    let _ = writeln!(io::stderr(), "zerobind: {}", plain_lines(&failure.text));
 }
 
 /// Prints what clap has to say: help and version to standard output, errors to standard error.
 pub fn usage(error: &clap::Error) -> ExitCode {
-    let printed = error.print();
+    let printed = match error.use_stderr() {
+        true => io::stderr().write_all(plain_lines(&error.render().to_string()).as_bytes()),
+        false => error.print(),
+    };
     match printed {
         Err(io) if io.kind() != ErrorKind::BrokenPipe => Exit::Files.into(),
         _ => ExitCode::from(error.exit_code() as u8),

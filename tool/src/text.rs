@@ -63,17 +63,37 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter }).collect()
 }
 
+/// Something from a model or a path, over several lines where it has them.
+pub fn plain_lines(text: &str) -> String {
+    text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
+}
+
+/// What a cell of a table shows at most, in characters: names of models have no limit, lines that people read do.
+const WIDEST_CELL: usize = 200;
+
+/// What of a cell is shown: of one that is too long the beginning, and "...".
+fn cell(text: &str) -> String {
+    if text.chars().nth(WIDEST_CELL).is_none() {
+        return plain(text);
+    }
+    let beginning: String = text.chars().take(WIDEST_CELL - 3).collect();
+    plain(&beginning) + "..."
+}
+
 /// Rows as columns two spaces apart; empty columns and spaces at the ends of lines are left out.
 pub fn table(rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|text| cell(text)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<_> = (0..columns)
         .map(|column| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0))
         .collect();
     let mut text = String::new();
-    for row in rows {
+    for row in &rows {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths).filter(|(_, width)| **width > 0) {
-            line += &format!("  {cell:<width$}");
+            line += "  ";
+            line += cell;
+            line += &" ".repeat(width - cell.chars().count());
         }
         text += line.trim_end();
         text.push('\n');
@@ -99,5 +119,27 @@ mod tests {
     fn tables() {
         let rows = [["a", "", "long"], ["bcd", "", ""]].map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(table(&rows), "  a    long\n  bcd\n");
+        assert_eq!(table(&[]), "");
+    }
+
+    #[test]
+    fn cells_of_every_length() {
+        for length in [0, 1, 199, 200, 201, 65_535, 65_536, 1 << 20] {
+            let name = "\u{fc}".repeat(length);
+            let text = table(&[vec![name.clone(), "x".to_owned()], vec!["y".to_owned(), "x".to_owned()]]);
+            let shown = if length > 200 { "\u{fc}".repeat(197) + "..." } else { name };
+            let width = shown.chars().count().max(1);
+            assert_eq!(text, format!("  {shown:<width$}  x\n  {:<width$}  x\n", "y"), "{length}");
+        }
+    }
+
+    #[test]
+    fn nothing_moves_the_cursor() {
+        for code in (0..0x20).chain(0x7f..0xa0) {
+            let letter = char::from_u32(code).unwrap();
+            assert_eq!(plain(&format!("a{letter}b")), "a\u{fffd}b", "{code:x}");
+            let lines = if letter == '\n' { "a\nb" } else { "a\u{fffd}b" };
+            assert_eq!(plain_lines(&format!("a{letter}b")), lines, "{code:x}");
+        }
     }
 }
