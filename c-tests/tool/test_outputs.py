@@ -108,9 +108,14 @@ class Outputs(ToolTest):
             ("no/z.npy", "no such folder"),
             ("x.npy/z.npy", "cannot be written"),
             ("..", "names no file"),
+            ("new/", "names a folder"),
+            ("out/new/", "names a folder"),
+            ("x.npy/", "names a folder"),
             ("n" * 300, "n: "),
         ]:
+            before = sorted(os.listdir()), os.listdir("out")
             self.fails(FILES, pattern, *self.inputs, "-o", f"z={name}")
+            self.assertEqual((sorted(os.listdir()), os.listdir("out")), before)
 
     def test_names_as_long_as_they_can_be(self):
         name = "n" * 251 + ".npy"
@@ -130,6 +135,18 @@ class Outputs(ToolTest):
         text = self.fails(FILES, "out/y.npy: there is no room", *arguments, preexec_fn=limit, restore_signals=False)
         self.assertIn("File too large", text)
         self.assertEqual((os.listdir("out"), pathlib.Path("out/y.npy").read_bytes()), (["y.npy"], b"old"))
+
+    def test_a_file_that_is_replaced_keeps_its_rights(self):
+        os.umask(0o022)
+        os.symlink("out/z.npy", "link.npy")
+        for name in ("out/z.npy", "link.npy"):
+            for mode in (0o600, 0o640, 0o664, 0o444):
+                pathlib.Path("out/z.npy").unlink(missing_ok=True)
+                pathlib.Path("out/z.npy").write_bytes(b"old")
+                os.chmod("out/z.npy", mode)
+                self.add(name)
+                self.same("out/z.npy", 2 * self.x)
+                self.assertEqual(os.stat("out/z.npy").st_mode & 0o7777, mode)
 
     def test_the_rights_are_those_of_new_files(self):
         os.umask(0o027)

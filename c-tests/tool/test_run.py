@@ -93,6 +93,7 @@ class Run(ToolTest):
         self.fails(USAGE, r"no output named 'x'", "run", model("add4"), "-o", "x=x2.npy")
         self.fails(USAGE, r"no input named 'q'", "run", model("add4"), "--shape", "q=1")
         self.fails(USAGE, "has a file already", "run", model("add4"), "-i", "x=x.npy", "-i", "x=y.npy")
+        self.fails(USAGE, "--shape x: .*has a shape already", "run", model("batch"), "--shape", "x=2,4", "--shape", "x=3,4")
         self.fails(USAGE, "NAME=FILE", "run", model("add4"), "-i", "x.npy")
         self.fails(USAGE, "has no name", "run", model("add4"), "-i", "x=")
 
@@ -138,6 +139,14 @@ class Run(ToolTest):
         self.fails(DATA, "'x'", *arguments, "--shape", "x=8")
         if ENGINE == "onnxruntime":
             self.fails(DATA, r"do not tell their shape.*\[batch,4\].*--shape x=", *arguments)
+
+    def test_tensors_over_the_limit(self):
+        save("x8.npy", [[1] * 4] * 2, "f4")
+        arguments = ["run", model("batch"), "-i", "x=x8.npy"]
+        text = self.fails(6, "raise --max-tensor-bytes", *arguments, "--max-tensor-bytes", "31")
+        self.assertNotIn("zb_", text)
+        self.ok(*arguments, "--max-tensor-bytes", "32")
+        self.fails(6, "raise --max-tensor-bytes", "inspect", model("batch"), "--shape", f"x={1 << 29},4")
 
     def test_a_shape_and_a_file_that_disagree(self):
         save("b.npy", np.zeros((2, 4), "f4"))

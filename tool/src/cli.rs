@@ -132,6 +132,9 @@ pub struct Common {
     /// Option of the engine, as tflite.xnnpack=false, optimization=basic or ort.session.KEY=VALUE; again for each
     #[arg(long = "option", value_name = "KEY=VALUE", value_parser = setting)]
     pub settings: Vec<(String, String)>,
+    /// Refuse tensors of more bytes than this; 0 is zerobind's own limit of 4 GiB
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub max_tensor_bytes: u64,
     /// Print the log of zerobind and of the engine
     #[arg(long, short)]
     pub verbose: bool,

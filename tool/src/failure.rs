@@ -72,7 +72,9 @@ impl From<abi::Error> for Failure {
         let exit = exit_for(error.status);
         // only a bug makes its name worth telling
         let name = if exit == Exit::Bug { format!("{}: ", abi::status_name(error.status)) } else { String::new() };
-        Failure { exit, text: name + &error.text }
+        // what a host writes in code is an option here
+        let text = error.text.replace("max_tensor_bytes in zb_model_options", "--max-tensor-bytes");
+        Failure { exit, text: name + &text }
     }
 }
 

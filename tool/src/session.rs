@@ -22,7 +22,7 @@ impl Session {
         if common.verbose {
             abi::show_log()?;
         }
-        let model = Model::open(&common.model, common.runtime.kind())?;
+        let model = Model::open(&common.model, common.runtime.kind(), common.max_tensor_bytes)?;
         let engine = model.runtime()?;
         let context = new_context(&model, common, allow_copies, false)?;
         let slots =
@@ -83,9 +83,15 @@ impl Session {
 pub fn new_context(model: &Model, common: &Common, allow_copies: bool, profile: bool) -> Result<Context> {
     let options = ContextOptions { threads: common.threads, allow_copies, profile, settings: common.settings.clone() };
     let mut context = Context::new(model, &options)?;
+    let mut shaped = Vec::new();
     for (name, dims) in &common.shapes {
-        let resized = model.find_input(OsStr::new(name)).and_then(|slot| context.resize(slot, &dims.0));
-        resized.map_err(|error| Failure::from(error).about(format!("--shape {name}")))?;
+        let about = |error| Failure::from(error).about(format!("--shape {name}"));
+        let slot = model.find_input(OsStr::new(name)).map_err(about)?;
+        if shaped.contains(&slot) {
+            return Err(Failure::usage(format!("--shape {name}: this input has a shape already")));
+        }
+        context.resize(slot, &dims.0).map_err(about)?;
+        shaped.push(slot);
     }
     Ok(context)
 }

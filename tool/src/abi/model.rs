@@ -35,9 +35,11 @@ pub struct Quantization {
 }
 
 impl Model {
-    pub fn open(path: &Path, runtime: Option<RuntimeKind>) -> Result<Model> {
+    /// `max_tensor_bytes` of 0 is the library's own limit.
+    pub fn open(path: &Path, runtime: Option<RuntimeKind>, max_tensor_bytes: u64) -> Result<Model> {
         let mut options = zeroed_struct!(zb_model_options);
         options.runtime = runtime.map_or(ZB_RUNTIME_AUTO, RuntimeKind::number);
+        options.max_tensor_bytes = max_tensor_bytes;
         let (path, mut handle) = (c_string(path.as_os_str(), "path")?, null_mut());
         // SAFETY: a NUL-terminated path, options with their size set, and a place for the handle.
         check(unsafe { zb_model_open(path.as_ptr(), &options, &mut handle) })?;

@@ -1,9 +1,9 @@
 //! A file in the making: nobody sees it before it is whole, and nothing of it stays if the program ends before.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::{Target, sys};
@@ -55,10 +55,18 @@ impl Draft {
         self.file.as_fd()
     }
 
-    /// Gives it its name, in place of any file that has it.
+    /// Gives it its name, in place of any file that has it, and whose rights it takes over.
     pub fn publish(mut self) -> Result<()> {
-        let published = self.name_it();
+        let published = self.take_rights().and_then(|()| self.name_it());
         published.map_err(|error| Failure::file(&self.target.shown, "cannot be put in its place", &error))
+    }
+
+    /// Whoever could not read the old file cannot read the new one. (Set-uid and the like are not for data.)
+    fn take_rights(&self) -> std::io::Result<()> {
+        match fs::metadata(&self.target.path) {
+            Ok(old) => self.file.set_permissions(Permissions::from_mode(old.mode() & 0o777)),
+            Err(_) => Ok(()),
+        }
     }
 
     fn name_it(&mut self) -> std::io::Result<()> {
@@ -161,6 +169,20 @@ mod tests {
     }
 
     #[test]
+    fn it_takes_over_the_rights() {
+        for (name, make) in [("unnamed", Draft::new as Make), ("named", Draft::named as Make)] {
+            for mode in [0o600, 0o640, 0o666, 0o444] {
+                let folder = Folder::new(&format!("rights-{name}-{mode:o}"));
+                let path = folder.0.join("result");
+                fs::write(&path, b"old").unwrap();
+                fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+                make(folder.target()).unwrap().publish().unwrap();
+                assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode, "{name}");
+            }
+        }
+    }
+
+    #[test]
     fn nothing_stays_of_one_that_is_given_up() {
         for (name, make) in [("unnamed", Draft::new as Make), ("named", Draft::named as Make)] {
             let folder = Folder::new(&format!("nothing-{name}"));
@@ -174,7 +196,6 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn room_is_taken_before_it_is_written() {
-        use std::os::unix::fs::MetadataExt;
         let folder = Folder::new("room");
         let mut draft = Draft::new(folder.target()).unwrap();
         draft.reserve(1 << 20).unwrap();

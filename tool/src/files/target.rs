@@ -1,6 +1,7 @@
 //! Names of files that are to be written, and whether two names are one file.
 
 use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -40,6 +41,10 @@ impl Target {
     pub fn new(shown: &Path) -> Result<Target> {
         let refused = |what: &str| Failure::new(Exit::Files, format!("{}: {what}", shown.display()));
         let name = shown.file_name().ok_or_else(|| refused("names no file to write"))?;
+        // a path drops the last '/' when it is asked for its name
+        if shown.as_os_str().as_bytes().ends_with(b"/") {
+            return Err(refused("names a folder, not a file to write"));
+        }
         let folder = shown.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = folder
             .canonicalize()
