@@ -19,13 +19,8 @@ function(add_cargo_library name)
 
   set(build build)
   if(ARG_SHIPPED)
-    # where the crates lie on the builder's machine is nobody's business, and would make every build another
-    set(crates "$ENV{CARGO_HOME}/registry/src")
-    if(NOT DEFINED ENV{CARGO_HOME})
-      set(crates "$ENV{HOME}/.cargo/registry/src")
-    endif()
-    set(build rustc --lib --crate-type cdylib,staticlib
-      --config "build.rustflags=['--remap-path-prefix=${crates}=crates']")
+    cargo_path_free(path_free)
+    set(build rustc --lib --crate-type cdylib,staticlib ${path_free})
   endif()
 
   # Always run, since only cargo knows whether there is anything to do.
@@ -46,6 +41,20 @@ function(add_cargo_library name)
     SYSTEM OFF
     INTERFACE_INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}/include")
   add_dependencies(${name}::${name} ${name}_cargo)
+endfunction()
+
+# Arguments of cargo for what is shipped: where the crates and the sources lie on the builder's machine is nobody's business,
+# and would make every build another. (Of two prefixes that fit, the last counts.)
+function(cargo_path_free arguments)
+  set(crates "$ENV{CARGO_HOME}/registry/src")
+  if(NOT DEFINED ENV{CARGO_HOME})
+    set(crates "$ENV{HOME}/.cargo/registry/src")
+  endif()
+  set(flags "'--remap-path-prefix=${crates}=crates'")
+  foreach(folder IN ITEMS "${PROJECT_BINARY_DIR}=build" "${PROJECT_SOURCE_DIR}=zerobind")
+    string(APPEND flags ", '--remap-path-prefix=${folder}'")
+  endforeach()
+  set(${arguments} --config "build.rustflags=[${flags}]" PARENT_SCOPE)
 endfunction()
 
 function(cargo_library_names file_name soname)

@@ -12,10 +12,11 @@ function(zerobind_add_tool)
   if(TARGET zerobind_tool)
     return()
   endif()
+  cargo_path_free(path_free)
   # Always run, since only cargo knows whether there is anything to do; not at the same time as the library's.
   add_custom_target(zerobind_tool ALL
     COMMAND "${CMAKE_COMMAND}" -E env "CARGO_TARGET_DIR=${ZEROBIND_TOOL_TARGET_DIR}"
-            "${CARGO}" build --release --locked --package zerobind-tool
+            "${CARGO}" build --release --locked --package zerobind-tool ${path_free}
     COMMAND "${ZEROBIND_TOOL}" man "${ZEROBIND_TOOL_PAGES}"
     BYPRODUCTS "${ZEROBIND_TOOL}"
     WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"

@@ -41,6 +41,10 @@ rm -rf "$SCRATCH/stage" "$SCRATCH/runtime" "$SCRATCH/development" "$SCRATCH/debu
 if grep -rlF -e "$original" -e "$BUILD" -e "$SOURCE" --include=*.cmake --include=*.pc --include=*.h --include=*.hpp "$original"; then
     fail "these files have a path in them, so the tree cannot be moved"
 fi
+# nor does a program, a library, or what debuggers read, of the builder's folders
+for folder in "$BUILD" "$SOURCE" "${CARGO_HOME:-$HOME/.cargo}"; do
+    if grep -rlaF -e "$folder/" "$original"; then fail "these files tell of $folder"; fi
+done
 # the tool works from there (without engines too, which it tells)
 if [ -e "$original/bin/zerobind" ]; then
     says "$original/bin/zerobind" --version
