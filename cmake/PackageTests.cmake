@@ -12,7 +12,7 @@ function(zerobind_add_package_test name script)
   endif()
   add_test(NAME package.${name} COMMAND ${shell} "${PROJECT_SOURCE_DIR}/c-tests/consumers/${script}")
   set_tests_properties(package.${name} PROPERTIES
-    FIXTURES_REQUIRED installed_tree SKIP_RETURN_CODE 77 TIMEOUT 180
+    FIXTURES_REQUIRED installed_tree SKIP_RETURN_CODE 77 TIMEOUT 900
     ENVIRONMENT "${ZEROBIND_TEST_ENVIRONMENT};CMAKE=${CMAKE_COMMAND};NINJA=${CMAKE_MAKE_PROGRAM};CC=${CMAKE_C_COMPILER};\
 CXX=${CMAKE_CXX_COMPILER};SOURCE=${PROJECT_SOURCE_DIR};TREE=${ZEROBIND_PACKAGE_TESTS}/moved tree;\
 SCRATCH=${ZEROBIND_PACKAGE_TESTS}/${name};VERSION=${PROJECT_VERSION};${ARGN}")
@@ -50,6 +50,6 @@ function(zerobind_add_abi_snapshot_tests)
   foreach(command IN ITEMS check self-test)
     add_test(NAME abi.snapshot.${command}
       COMMAND "${ZEROBIND_PYTHON}" "${PROJECT_SOURCE_DIR}/c-tests/abi/abi.py" ${command})
-    set_tests_properties(abi.snapshot.${command} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 60)
+    set_tests_properties(abi.snapshot.${command} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 180)
   endforeach()
 endfunction()

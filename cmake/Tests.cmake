@@ -20,7 +20,7 @@ set(ZEROBIND_TEST_ENVIRONMENT
   "ZEROBIND_ONNXRUNTIME_LIB=${ZEROBIND_DEPS}/engines/libonnxruntime${ZEROBIND_SHARED_SUFFIX}"
   "ZB_TEST_MODELS=${ZEROBIND_DEPS}/models"
   "ZB_TEST_REFERENCE=${ZEROBIND_DEPS}/reference")
-set(ZEROBIND_TEST_TIMEOUT 60)
+set(ZEROBIND_TEST_TIMEOUT 180)
 
 # valgrind runs one thread at a time; without fair turns one of two can wait for a whole test
 set(ZEROBIND_MEMCHECK "${VALGRIND}" --fair-sched=try --quiet --error-exitcode=99 --num-callers=30
