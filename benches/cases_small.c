@@ -15,10 +15,11 @@ void cases_small(const case_folders *folders)
     for (size_t i = 0; i < 2; i++) {
         measure(folders->models, engines[i], "add4_bound", "add4", RAW_BOUND, 1);
         measure(folders->models, engines[i], "add256_bound", "add256", RAW_BOUND, 1);
-        /* always another address */
+        /* always another address: more than anybody remembers */
         measure(folders->models, engines[i], "add4_lent", "add4", RAW_LENT, MOST_SETS);
-        /* a ring of buffers, as cameras have */
+        /* rings of buffers, as cameras and audio have */
         measure(folders->models, engines[i], "add4_lent_ring3", "add4", RAW_LENT, 3);
+        measure(folders->models, engines[i], "add4_lent_ring32", "add4", RAW_LENT, 32);
         measure(folders->models, engines[i], "add4_rebind", "add4", RAW_REBIND, 2);
     }
 }

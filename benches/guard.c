@@ -7,7 +7,7 @@
  */
 #include "zerobind_side.h"
 
-enum { WARM_UP = 64 };
+enum { WARM_UP = 2 * MOST_SETS };
 
 /* Found by name, so it is not inlined; it gives something back, so that it does not end in a jump either. */
 size_t counted_runs(zerobind_side *side, void (*run)(void *, size_t), size_t runs);
@@ -27,7 +27,7 @@ typedef struct kind_of_run {
 
 static const kind_of_run KINDS[] = {
     {"bound", RAW_BOUND, 1, zerobind_run_bound},
-    {"lent", RAW_LENT, 8, zerobind_run_lent},
+    {"lent", RAW_LENT, MOST_SETS, zerobind_run_lent},
     {"rebound", RAW_REBIND, 2, zerobind_run_rebound},
 };
 

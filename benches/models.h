@@ -6,7 +6,7 @@
 
 #include "common.h"
 
-enum { MOST_SLOTS = 8, MOST_SETS = 32 };
+enum { MOST_SLOTS = 8, MOST_SETS = 256 };
 
 /* Shapes are written down, open dimensions too: all who are compared are told the same. */
 typedef struct model_spec {

@@ -61,13 +61,21 @@ pub unsafe extern "C" fn zb_infer_with(
     options: *const zb_infer_options,
 ) -> zb_status {
     guard(|| {
-        // SAFETY: the caller's promise.
-        let deadline = unsafe { options::read_infer(options) }?;
+        let deadline = match options.is_null() {
+            true => None,
+            // SAFETY: the caller's promise.
+            false => unsafe { options::read_infer(options) }?,
+        };
         // SAFETY: the caller's promise.
         let loans = unsafe { pointers::array(loans, count, "loans") }?;
         with_running(context, |state| {
-            // SAFETY: the caller's promise for the memory of each loan.
-            state.infer_with(deadline, |lending| loans.iter().try_for_each(|loan| unsafe { lend(lending, loan) }))
+            state.infer_with(deadline, |lending| {
+                for loan in loans {
+                    // SAFETY: the caller's promise for the memory of each loan.
+                    unsafe { lend(lending, loan) }?;
+                }
+                Ok(())
+            })
         })
     })
 }
@@ -83,10 +91,11 @@ unsafe fn lend(lending: &mut Lending<'_>, loan: &zb_loan) -> Result<()> {
     // SAFETY: the caller's promise.
     let memory = unsafe { HostRange::new(loan.data, loan.size, capacity, access) };
     // SAFETY: the desc of a loan is NULL or readable.
-    match unsafe { loan.desc.as_ref() } {
-        Some(desc) => lending.lend(slot, memory, Some(&slots::read_desc(desc).map_err(place)?))?,
-        None => lending.lend(slot, memory, None)?,
-    }
+    let desc = match unsafe { loan.desc.as_ref() } {
+        Some(desc) => Some(slots::read_desc(desc).map_err(place)?),
+        None => None,
+    };
+    lending.lend(slot, memory, desc.as_ref())?;
     // after the slot is known to exist
     check_flags(loan.flags, slot)
 }

@@ -179,10 +179,11 @@ pub trait EngineContext: Send {
     /// type, size, alignment and slack. `desc` is known in full: for an output whose plan has a -1 it is a promise, and a
     /// run that computes another shape fails with `SHAPE_MISMATCH`, or `BUFFER_TOO_SMALL` where it is known to need more.
     ///
-    /// The engine uses the memory only inside `run`, and until `detach`, another `attach` of the slot, or drop.
+    /// The engine uses the memory only inside `run`, and until `detach`, another `attach` of the slot, or drop; what is to stay
+    /// for one run only, until the end of that run, however it ends, as if it were detached there.
     fn attach(&mut self, slot: Slot, memory: HostRange, desc: &Desc, stay: Stay) -> Result<()>;
 
-    /// Takes the memory of a slot away; afterwards the engine holds no address of it that it will ever use.
+    /// Takes the memory of a slot away, if there is any; afterwards the engine holds no address of it that it will ever use.
     /// An output computes into the engine's own memory again; an input has to be attached before the next run.
     fn detach(&mut self, slot: Slot);
 
@@ -191,6 +192,10 @@ pub trait EngineContext: Send {
 
     /// Runs on the calling thread. A run that was stopped by the canceller fails with `CANCELLED`. All inputs are attached (twins excepted). Never writes an input.
     fn run(&mut self) -> Result<()>;
+
+    /// Runs with memory for this run only. The loans are for slots that differ, with nothing attached, and each is as the plan
+    /// has it (`attach` says what is checked).
+    fn run_lent(&mut self, loans: &[Loan]) -> Result<()>;
 
     /// Drops all state that the engine keeps from run to run, as if the context were new. `inputs` are the shapes of the last
     /// plan. What is attached may stay attached for the call.
@@ -203,8 +208,24 @@ pub trait EngineContext: Send {
     /// `attach` or `run`, or the `detach` of that slot; other slots may be detached meanwhile.
     fn output(&mut self, slot: Slot) -> Result<OutputView>;
 
-    /// The address that the engine itself gives for the tensor of a slot; null where there is none.
+    /// The address that the engine itself gives for the tensor of a slot; null where there is none. Where the last run had
+    /// memory for that run only, its address, until something else is attached, detached or planned.
     fn engine_address(&mut self, slot: Slot) -> *const c_void;
+}
+
+/// `EngineContext::run_lent`, one step after the other; `attach` is for one run.
+pub fn run_attached<E: EngineContext>(
+    engine: &mut E,
+    loans: &[Loan],
+    attach: impl Fn(&mut E, &Loan) -> Result<()>,
+) -> Result<()> {
+    for (number, loan) in loans.iter().enumerate() {
+        if let Err(error) = attach(engine, loan) {
+            loans[..number].iter().for_each(|given| engine.detach(given.slot));
+            return Err(error);
+        }
+    }
+    engine.run()
 }
 
 /// Stops a run of a context on another thread.
@@ -217,12 +238,19 @@ pub trait Canceller: Send + Sync {
     fn clear(&self);
 }
 
+/// Memory for a slot for one run.
+#[derive(Clone, Copy, Debug)]
+pub struct Loan {
+    pub slot: Slot,
+    pub memory: HostRange,
+}
+
 /// How long attached memory is meant to stay, so that an engine can prepare what pays only with repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stay {
     /// A binding: for many runs.
     Sticky,
-    /// A loan: detached right after the next run.
+    /// A loan: gone after the next run.
     OneRun,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::base::{Desc, Dims, Result, Slot, fail};
 use crate::memory::HostRange;
-use crate::runtime::{Alignment, Canceller, EngineContext, Facts, OutputView, Plan, Rebind, Stay};
+use crate::runtime::{Alignment, Canceller, EngineContext, Facts, Loan, OutputView, Plan, Rebind, Stay};
 
 /// Does nothing, and says why.
 pub struct Away;
@@ -35,6 +35,10 @@ impl EngineContext for Away {
     }
 
     fn run(&mut self) -> Result<()> {
+        refuse()
+    }
+
+    fn run_lent(&mut self, _loans: &[Loan]) -> Result<()> {
         refuse()
     }
 

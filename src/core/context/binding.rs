@@ -58,7 +58,7 @@ impl Context {
         if self.slots[position].attached == Attached::Binding {
             self.detach(position);
         }
-        self.settled = false;
+        self.unsettle();
         self.viewable = false;
         // the shape of an open input may be that of its tensor
         self.shapes_changed |= position < self.inputs;

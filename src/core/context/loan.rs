@@ -3,15 +3,35 @@
 use super::{Attached, Context, Deadline};
 use crate::base::{Desc, Result, Side, Slot, fail};
 use crate::memory::HostRange;
+use crate::runtime::Loan;
 
 /// A context that is being lent memory for one run.
-pub struct Lending<'a>(&'a mut Context);
+pub struct Lending<'a> {
+    context: &'a mut Context,
+    /// Whether all that was lent so far may make a run that is relent.
+    may_relend: bool,
+}
 
 impl Lending<'_> {
     /// Lends memory to a slot; without a desc, as what the slot is now.
-    #[inline]
+    #[inline(always)]
     pub fn lend(&mut self, slot: Slot, memory: HostRange, desc: Option<&Desc>) -> Result<()> {
-        self.0.lend(slot, memory, desc)
+        let may_relend = self.may_relend;
+        let context = &mut *self.context;
+        let position = context.position(slot)?;
+        let state = &mut context.slots[position];
+        if std::mem::replace(&mut state.lent_in, context.call) == context.call {
+            return context.named_twice(position);
+        }
+        if may_relend && state.relendable && state.fit.accepts(&memory, desc) {
+            let memory = memory.prefix(state.fit.bytes().unwrap_or(memory.size()));
+            context.lent.push(Loan { slot, memory });
+            return Ok(());
+        }
+        if std::mem::take(&mut self.may_relend) {
+            context.spread_loans();
+        }
+        context.lend_with_care(slot, memory, desc)
     }
 }
 
@@ -22,28 +42,50 @@ impl Context {
         deadline: Option<Deadline>,
         lend_all: impl FnOnce(&mut Lending<'_>) -> Result<()>,
     ) -> Result<()> {
-        let result = match lend_all(&mut Lending(self)) {
+        self.call += 1;
+        let may_relend = self.may_relend();
+        let mut lending = Lending { context: self, may_relend };
+        let lent = lend_all(&mut lending);
+        let may_relend = lending.may_relend;
+        if may_relend && lent.is_ok() && self.finds_relent() {
+            self.is_relent = true;
+            let result = self.infer(deadline);
+            self.is_relent = false;
+            self.lent.clear();
+            return result;
+        }
+        if may_relend {
+            self.spread_loans();
+        }
+        self.infer_spread(deadline, lent)
+    }
+
+    /// Runs with loans that are all where a run looks that checks everything.
+    #[inline(never)]
+    fn infer_spread(&mut self, deadline: Option<Deadline>, lent: Result<()>) -> Result<()> {
+        let result = match lent {
             Ok(()) => self.infer(deadline),
             Err(error) => {
                 self.restore_shapes();
                 Err(error)
             }
         };
-        self.end_loans();
+        self.end_loans(result.is_ok());
+        self.lent.clear();
         result
     }
 
-    fn lend(&mut self, slot: Slot, memory: HostRange, desc: Option<&Desc>) -> Result<()> {
-        let position = self.position(slot)?;
-        if self.slots[position].loan.is_some() {
-            return fail!(InvalidArgument, "{} is named twice among the loans", self.label(position));
-        }
+    /// Lends where anything may be new, or wrong.
+    #[inline(never)]
+    fn lend_with_care(&mut self, slot: Slot, memory: HostRange, desc: Option<&Desc>) -> Result<()> {
+        let position = self.position_of(slot);
         if let Some(desc) = desc
             && (self.shapes_changed || self.slots[position].fit.desc() != Some(desc))
         {
             self.adopt_shape(slot, desc, memory.size())?;
         }
         self.settled = false;
+        self.lent.push(Loan { slot, memory });
         let state = &mut self.slots[position];
         state.loan = Some(memory);
         // a desc is large, and mostly there is none to forget
@@ -51,6 +93,11 @@ impl Context {
             state.loan_desc = desc.copied();
         }
         Ok(())
+    }
+
+    #[cold]
+    fn named_twice(&self, position: usize) -> Result<()> {
+        fail!(InvalidArgument, "{} is named twice among the loans", self.label(position))
     }
 
     /// A lent input that differs from the slot only in open dimensions resizes it, and that stays.
@@ -85,16 +132,19 @@ impl Context {
         }
     }
 
-    /// Takes every loan back from the engine.
-    fn end_loans(&mut self) {
-        for position in 0..self.slots.len() {
-            if self.slots[position].loan.take().is_some() {
-                self.slots[position].resized_before_loan = None;
-                if self.slots[position].attached == Attached::Loan {
-                    self.detach(position);
-                }
-                self.settled = false;
+    /// Takes every loan back. After a run the engine has let go of them by itself.
+    fn end_loans(&mut self, has_worked: bool) {
+        for number in 0..self.lent.len() {
+            let position = self.position_of(self.lent[number].slot);
+            let slot = &mut self.slots[position];
+            slot.loan = None;
+            slot.resized_before_loan = None;
+            if slot.attached == Attached::Loan {
+                self.detach(position);
             }
+        }
+        if has_worked && !self.lent.is_empty() {
+            self.note_relendable();
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Contexts: one execution state of a model, with what is bound to it.
 //!
 //! Each file holds one step of a run: `shapes` settles dimensions and plans, `fit` says at once what fits a slot, `route`
-//! decides how the memory of a slot meets the engine's, `settle` checks the whole set and hands it to the engine, `run` runs
-//! it, `report` tells about it.
+//! decides how the memory of a slot meets the engine's, `settle` checks the whole set and hands it to the engine (`relend`: the
+//! same set at other addresses), `run` runs it, `report` tells about it.
 
 mod away;
 mod binding;
@@ -10,6 +10,7 @@ mod captured;
 mod fit;
 mod loan;
 mod post;
+mod relend;
 mod report;
 mod reset;
 mod route;
@@ -28,7 +29,7 @@ use super::stop::Stop;
 use super::tensor::Tensor;
 use crate::base::{Desc, Dims, Kind, Result, Side, Slot};
 use crate::memory::{Buffer, HostRange};
-use crate::runtime::{EngineContext, Facts, Plan};
+use crate::runtime::{EngineContext, Facts, Loan, Plan};
 
 pub use binding::Displaced;
 pub use captured::Captured;
@@ -39,6 +40,7 @@ pub use run::{Deadline, Limits};
 pub use shapes::{Requirements, SlotFacts};
 
 use fit::Fit;
+use relend::Relending;
 use report::LastRun;
 use route::Route;
 use run::Use;
@@ -87,6 +89,13 @@ pub struct Context {
     shapes_changed: bool,
     /// Everything below is checked, attached and unchanged: a run needs nothing but the engine.
     settled: bool,
+    /// The loans of this call.
+    lent: Vec<Loan>,
+    /// The number of the call, to tell its loans.
+    call: u64,
+    /// The run differs from the last one in the addresses of its loans only.
+    is_relent: bool,
+    relending: Relending,
     /// Tensors that a settled run uses.
     uses: Vec<Use>,
     /// When they were listed, nobody else used one of them.
@@ -99,7 +108,7 @@ pub struct Context {
     copies: bool,
     /// The outputs of the last run can be viewed.
     viewable: bool,
-    /// `SlotState::last` tells of the settled run already.
+    /// `SlotState::last` tells of this run already, but for the loans of one that is relent.
     remembered: bool,
     /// The engine was started at least once.
     has_run: bool,
@@ -119,6 +128,10 @@ struct SlotState {
     /// What the host had asked for before the loan gave the input another shape.
     resized_before_loan: Option<Option<Dims>>,
     attached: Attached,
+    /// A loan is all that the slot needs for another run like the last one.
+    relendable: bool,
+    /// The last call that lent memory to it.
+    lent_in: u64,
     fit: Fit,
     /// Memory of our own where the host's cannot be used directly.
     staging: Option<Buffer>,
@@ -173,6 +186,10 @@ impl Context {
             has_twins: false,
             shapes_changed: true,
             settled: false,
+            lent: Vec::with_capacity(inputs + outputs),
+            call: 0,
+            is_relent: false,
+            relending: Relending::default(),
             uses: Vec::with_capacity(inputs + outputs),
             alone: false,
             can_vanish: false,
@@ -193,12 +210,23 @@ impl Context {
     }
 
     /// Position of a slot in `slots`; an index out of range is `INVALID_ARGUMENT`.
+    #[inline]
     fn position(&self, slot: Slot) -> Result<usize> {
-        self.model.slot(slot)?;
-        Ok(self.position_of(slot))
+        let outputs = self.slots.len() - self.inputs;
+        let count = if slot.side == Side::Input { self.inputs } else { outputs };
+        if slot.index < count {
+            return Ok(self.position_of(slot));
+        }
+        self.no_such_slot(slot)
+    }
+
+    #[cold]
+    fn no_such_slot(&self, slot: Slot) -> Result<usize> {
+        self.model.slot(slot).map(|_| self.position_of(slot))
     }
 
     /// The same for a slot that is known to exist.
+    #[inline]
     fn position_of(&self, slot: Slot) -> usize {
         match slot.side {
             Side::Input => slot.index,

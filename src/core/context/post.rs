@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::away::Away;
+use super::relend::Relending;
 use super::{Captured, Context, Displaced, SlotState};
 use crate::base::{Dims, Error, Result, Status};
 use crate::core::queue::ContextLine;
@@ -95,7 +96,7 @@ impl Context {
         if self.resized != shapes {
             self.resized.clone_from_slice(shapes);
             self.shapes_changed = true;
-            self.settled = false;
+            self.unsettle();
         }
     }
 
@@ -117,6 +118,10 @@ impl Context {
             has_twins: false,
             shapes_changed: false,
             settled: false,
+            lent: Vec::new(),
+            call: 0,
+            is_relent: false,
+            relending: Relending::default(),
             uses: Vec::new(),
             alone: false,
             can_vanish: false,

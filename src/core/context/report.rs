@@ -60,6 +60,17 @@ impl LastRun {
     pub fn new(route: Route, lent: bool) -> LastRun {
         LastRun { route, lent, engine_address: None }
     }
+
+    /// The same way once more with other memory.
+    #[inline]
+    pub fn move_to(&mut self, memory: HostRange) {
+        match &mut self.route {
+            Route::Direct(place) => *place = memory,
+            route => *route = Route::Direct(memory),
+        }
+        self.lent = true;
+        self.engine_address = None;
+    }
 }
 
 impl Context {

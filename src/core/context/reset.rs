@@ -18,7 +18,7 @@ impl Context {
             for slot in &mut self.slots {
                 slot.attached = Attached::Nothing;
             }
-            self.settled = false;
+            self.unsettle();
             self.adopt(plan);
         }
         Ok(())

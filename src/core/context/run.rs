@@ -4,9 +4,9 @@ use std::ffi::CStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Context;
 use super::report::LastRun;
 use super::route::Route;
+use super::{Attached, Context};
 use crate::base::{Desc, Error, Result, Status, fail};
 use crate::core::Tensor;
 use crate::core::event::CancelFlag;
@@ -108,7 +108,7 @@ impl Context {
     fn infer_stoppable(&mut self, stop: &Arc<Stop>, limits: &Limits<'_>) -> Result<()> {
         // whoever wants this run to end can say so from here on
         let running = stop.begin();
-        if !self.settled {
+        if !self.settled && !self.is_relent {
             self.settle(stop)?;
         }
         self.viewable = false;
@@ -173,20 +173,28 @@ impl Context {
         self.run_watched(running, limits)
     }
 
+    #[inline]
     fn run_watched(&mut self, running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
+        // the rule: only a request of another thread can end it
+        if limits.deadline.is_some() || limits.cancelled.is_some() {
+            return self.run_limited(running, limits);
+        }
+        if let Some(cause) = running.cause() {
+            return Err(stopped(cause, None, NOT_STARTED));
+        }
+        let result = self.run_engine();
+        if result.is_err() { explain_stop(result, running, None) } else { result }
+    }
+
+    #[cold]
+    fn run_limited(&mut self, running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
         limits.check()?;
         let deadline = limits.deadline;
         let _armed = deadline.map(|deadline| arm(running, deadline)).transpose()?;
         if let Some(cause) = running.cause() {
             return Err(stopped(cause, deadline, NOT_STARTED));
         }
-        match self.run_engine() {
-            Err(error) if error.status == Status::Cancelled => {
-                let cause = running.cause().unwrap_or(Cause::Cancel);
-                Err(stopped(cause, deadline, "during the run: its outputs and the engine's state are not to be used"))
-            }
-            other => other,
-        }
+        explain_stop(self.run_engine(), running, deadline)
     }
 
     /// Shared files are asked for their size again before every run: touching a part that is gone ends the process.
@@ -198,28 +206,59 @@ impl Context {
         Ok(())
     }
 
+    #[inline]
     fn run_engine(&mut self) -> Result<()> {
-        self.remember_routes();
-        if self.copies {
-            self.copy_inputs();
+        if !self.remembered {
+            self.remember_routes();
         }
+        if self.is_relent {
+            self.remember_relent();
+        }
+        if self.copies || self.profile {
+            return self.run_engine_with_care();
+        }
+        let result = self.start_engine();
+        self.viewable = result.is_ok();
+        result
+    }
+
+    /// With what not every run has.
+    #[inline(never)]
+    fn run_engine_with_care(&mut self) -> Result<()> {
+        self.copy_inputs();
+        let start = self.profile.then(Instant::now);
         if let Err(error) = self.start_engine() {
             self.forget_copies();
             return Err(error);
         }
+        if let Some(start) = start {
+            self.stats.last_run_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        }
         self.viewable = true;
-        if self.copies { self.copy_outputs() } else { Ok(()) }
+        self.copy_outputs()
     }
 
     #[inline]
     fn start_engine(&mut self) -> Result<()> {
-        if !self.profile {
-            return self.engine.run();
+        if self.is_relent {
+            return self.engine.run_lent(&self.lent);
         }
-        let start = Instant::now();
-        self.engine.run()?;
-        self.stats.last_run_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        Ok(())
+        let result = self.engine.run();
+        if !self.lent.is_empty() {
+            self.note_ended_loans();
+        }
+        result
+    }
+
+    /// However a run ended, the engine has let go of what was lent to it.
+    fn note_ended_loans(&mut self) {
+        for number in 0..self.lent.len() {
+            let position = self.position_of(self.lent[number].slot);
+            let slot = &mut self.slots[position];
+            if slot.attached == Attached::Loan {
+                slot.attached = Attached::Nothing;
+            }
+        }
     }
 
     /// After a run that failed, no report speaks of a copy out of it.
@@ -235,11 +274,8 @@ impl Context {
 
     /// From here on, this is the run that reports and views speak of.
     fn remember_routes(&mut self) {
-        if self.remembered {
-            return;
-        }
         self.has_run = true;
-        self.remembered = self.settled;
+        self.remembered = true;
         for slot in &mut self.slots {
             slot.last = LastRun::new(slot.route, slot.loan.is_some());
             if slot.fit.desc().is_none() {
@@ -339,6 +375,18 @@ impl Context {
 }
 
 const NOT_STARTED: &str = "before the engine was started: nothing was written";
+
+/// What a run that ended early was stopped by.
+#[cold]
+fn explain_stop(result: Result<()>, running: &Running<'_>, deadline: Option<Deadline>) -> Result<()> {
+    match result {
+        Err(error) if error.status == Status::Cancelled => {
+            let cause = running.cause().unwrap_or(Cause::Cancel);
+            Err(stopped(cause, deadline, "during the run: its outputs and the engine's state are not to be used"))
+        }
+        other => other,
+    }
+}
 
 /// The error of a run that did not go on to its end.
 #[cold]

@@ -13,6 +13,7 @@ impl Context {
     /// Makes everything ready for `engine.run`: shapes, checks, attachments. Writes no memory of the host.
     pub(super) fn settle(&mut self, stop: &Arc<Stop>) -> Result<()> {
         self.prepare()?;
+        self.unsettle();
         self.viewable = false;
         self.remembered = false;
         let mut lent = false;
@@ -37,7 +38,8 @@ impl Context {
     }
 
     /// An output must not share a byte with any other slot: the engines compute wrong results without a word.
-    fn check_overlap(&self) -> Result<()> {
+    #[inline]
+    pub(super) fn check_overlap(&self) -> Result<()> {
         for output in self.inputs..self.slots.len() {
             let Some(memory) = self.slots[output].route.memory() else { continue };
             // each pair of outputs once
@@ -51,6 +53,7 @@ impl Context {
         Ok(())
     }
 
+    #[cold]
     fn overlap(&self, output: usize, memory: &HostRange, other: usize, taken: &HostRange) -> Result<()> {
         let start = memory.data() as usize;
         let other_start = taken.data() as usize;
@@ -110,8 +113,8 @@ impl Context {
         if self.slots[position].attached == what {
             return Ok(());
         }
-        self.note_engine_address(position);
         let slot = self.owner_of(self.slot_at(position));
+        self.note_before_change(position, slot);
         match self.slots[position].fit.desc() {
             Some(desc) => self.engine.attach(slot, memory, desc, stay)?,
             None => self.engine.attach(slot, memory, &self.desc_in_use(position), stay)?,

@@ -53,7 +53,7 @@ impl Context {
         self.model.check_limit(slot, &Desc { dtype: info.desc.dtype, dims })?;
         self.resized[slot.index] = Some(dims);
         self.shapes_changed = true;
-        self.settled = false;
+        self.unsettle();
         self.viewable = false;
         Ok(())
     }
@@ -93,7 +93,7 @@ impl Context {
         for index in 0..self.inputs {
             dims.push(self.known_input_dims(index)?);
         }
-        self.settled = false;
+        self.unsettle();
         self.viewable = false;
         // also of outputs in the engine's memory, which may be elsewhere afterwards
         self.note_engine_addresses();
@@ -257,11 +257,16 @@ impl Context {
     /// Takes a slot's memory from the engine, after noting for the report which address it had.
     pub(super) fn detach(&mut self, position: usize) {
         let slot = self.owner_of(self.slot_at(position));
-        self.note_engine_address(position);
-        if self.has_twins {
-            self.note_addresses_of_twins(slot);
-        }
+        self.note_before_change(position, slot);
         self.engine.detach(slot);
         self.slots[position].attached = Attached::Nothing;
+    }
+
+    /// For the report of the last run, whose slots may share the tensor `owner`.
+    pub(super) fn note_before_change(&mut self, position: usize, owner: Slot) {
+        self.note_engine_address(position);
+        if self.has_twins {
+            self.note_addresses_of_twins(owner);
+        }
     }
 }

@@ -23,7 +23,7 @@ impl Context {
         // a slot may be swapped with itself: then there was one tensor only
         self.slots[first].binding = right.or_else(|| left.clone());
         self.slots[second].binding = left;
-        self.settled = false;
+        self.unsettle();
         self.viewable = false;
         Ok(())
     }

@@ -11,7 +11,9 @@ use super::shapes;
 use super::stop::Flag;
 use crate::base::{Desc, Dims, Result, Side, Slot, fail};
 use crate::memory::{Access, Buffer, HostRange, page_size};
-use crate::runtime::{Alignment, Canceller, EngineContext, Facts, OutputView, Plan, PlannedSlot, Stay};
+use crate::runtime::{
+    Alignment, Canceller, EngineContext, Facts, Loan, OutputView, Plan, PlannedSlot, Stay, run_attached,
+};
 
 pub struct MockContext {
     script: Arc<Script>,
@@ -28,6 +30,8 @@ pub struct MockContext {
 #[derive(Default)]
 struct Port {
     attached: Option<Attached>,
+    /// Where memory was that was lent for the last run.
+    ended: Option<HostRange>,
     /// The engine's own memory, of an output.
     own: Option<Buffer>,
     /// What the last run computed.
@@ -39,8 +43,6 @@ struct Attached {
     memory: HostRange,
     desc: Desc,
     stay: Stay,
-    /// A run used it.
-    used: bool,
 }
 
 impl MockContext {
@@ -73,11 +75,15 @@ impl MockContext {
         inputs.chain(outputs).filter_map(|(slot, port)| port.attached.as_ref().map(|attached| (slot, attached)))
     }
 
-    /// A loan is taken away right after its run.
-    fn check_no_loan_is_left(&self) {
-        for (slot, attached) in self.attached() {
-            let is_left = attached.stay == Stay::OneRun && attached.used;
-            assert!(!is_left, "contract: {slot} was lent for one run and is still attached after it");
+    /// What was lent is not used after its run.
+    fn end_loans(&mut self) {
+        let lent = |attached: &&Attached| attached.stay == Stay::OneRun;
+        let slots: Vec<Slot> = self.attached().filter(|(_, attached)| lent(attached)).map(|(slot, _)| slot).collect();
+        for slot in slots {
+            self.script.trace.note(|| format!("end of loan {slot}"));
+            let port = self.port(slot);
+            port.computed = None;
+            port.ended = port.attached.take().map(|attached| attached.memory);
         }
     }
 
@@ -116,7 +122,6 @@ impl MockContext {
     }
 
     fn check_before_run(&mut self) {
-        self.check_no_loan_is_left();
         for (index, port) in self.inputs.iter().enumerate() {
             assert!(port.attached.is_some(), "contract: a run without input {index}");
         }
@@ -126,6 +131,18 @@ impl MockContext {
                 assert!(!memory.overlaps(taken), "contract: {slot} overlaps {other}");
             }
         }
+    }
+
+    fn run_to_the_end(&mut self) -> Result<()> {
+        self.rules.reach(Stage::Run)?;
+        self.stop.check()?;
+        for index in 0..self.outputs.len() {
+            self.compute(index)?;
+        }
+        self.rules.reach(Stage::Finish)?;
+        self.stop.check()?;
+        self.has_values = true;
+        Ok(())
     }
 
     fn sources(&self) -> Vec<Elements> {
@@ -214,11 +231,12 @@ impl EngineContext for MockContext {
 
     fn attach(&mut self, slot: Slot, memory: HostRange, desc: &Desc, stay: Stay) -> Result<()> {
         self.has_values = false;
-        self.check_no_loan_is_left();
         self.check_memory(slot, &memory, desc);
         self.script.trace.note(|| format!("attach {slot} {stay:?}"));
         self.rules.reach(Stage::Attach)?;
-        self.port(slot).attached = Some(Attached { memory, desc: *desc, stay, used: false });
+        let port = self.port(slot);
+        port.ended = None;
+        port.attached = Some(Attached { memory, desc: *desc, stay });
         Ok(())
     }
 
@@ -228,7 +246,7 @@ impl EngineContext for MockContext {
         // values of other slots stay: loans are taken back before an output is looked at
         port.computed = None;
         let was = port.attached.take();
-        assert!(was.is_some(), "contract: {slot} was detached, but nothing was attached");
+        assert!(was.is_some() && port.ended.is_none(), "contract: {slot} was detached, but nothing was attached");
     }
 
     fn canceller(&self) -> Option<Arc<dyn Canceller>> {
@@ -240,19 +258,18 @@ impl EngineContext for MockContext {
         self.check_before_run();
         self.script.trace.note(|| "run".to_owned());
         for port in self.inputs.iter_mut().chain(&mut self.outputs) {
-            if let Some(attached) = &mut port.attached {
-                attached.used = true;
-            }
+            port.ended = None;
         }
-        self.rules.reach(Stage::Run)?;
-        self.stop.check()?;
-        for index in 0..self.outputs.len() {
-            self.compute(index)?;
-        }
-        self.rules.reach(Stage::Finish)?;
-        self.stop.check()?;
-        self.has_values = true;
-        Ok(())
+        let result = self.run_to_the_end();
+        self.end_loans();
+        result
+    }
+
+    fn run_lent(&mut self, loans: &[Loan]) -> Result<()> {
+        run_attached(self, loans, |context, loan| {
+            let desc = context.planned(loan.slot).desc;
+            context.attach(loan.slot, loan.memory, &desc, Stay::OneRun)
+        })
     }
 
     fn reset(&mut self, inputs: &[Dims]) -> Result<Option<Plan>> {
@@ -282,7 +299,8 @@ impl EngineContext for MockContext {
 
     fn engine_address(&mut self, slot: Slot) -> *const c_void {
         let port = self.port(slot);
-        let memory = port.attached.map(|attached| attached.memory).or_else(|| port.own.as_ref().map(Buffer::range));
+        let attached = port.attached.map(|attached| attached.memory).or(port.ended);
+        let memory = attached.or_else(|| port.own.as_ref().map(Buffer::range));
         memory.map_or(null(), |memory| memory.data().cast_const())
     }
 }

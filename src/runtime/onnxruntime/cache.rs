@@ -1,87 +1,113 @@
-//! The last few values of a slot, so that buffers which take turns need no new ones.
+//! The last values of a slot, so that buffers which take turns need no new ones.
 
-use crate::base::Desc;
-use crate::memory::HostRange;
+use ort_sys::ONNXTensorElementDataType as EngineDtype;
 
-/// Enough for double and triple buffering, few enough to be searched in a fraction of the time that a new value takes.
-const ROOM: usize = 4;
+use crate::base::{Desc, Result, fail};
 
-/// Values by what they describe. A value stays at its position until it is replaced.
+/// Places of an address.
+const GROUP: usize = 4;
+
+/// Values of one description, by address.
 ///
 /// Addresses are compared and never followed: memory that is gone may come back at the same place as something else, and is
-/// then described by the same value. They lie side by side, since after a run little of this is in the processor's cache.
+/// then described by the same value.
+///
+/// An address has a few places where its value can be, so it is found at once, however many there are; one more that has the
+/// same places takes that of the oldest.
 pub struct Cache<V> {
-    addresses: [usize; ROOM],
-    sizes: [usize; ROOM],
+    groups: usize,
     entries: Vec<Entry<V>>,
-    oldest: usize,
+    described: Option<Described>,
+}
+
+/// What every value of a cache describes.
+struct Described {
+    desc: Desc,
+    known: Known,
+}
+
+/// What follows from a description.
+#[derive(Clone, Copy)]
+pub struct Known {
+    pub dtype: EngineDtype,
+    pub bytes: usize,
 }
 
 pub struct Entry<V> {
-    pub desc: Desc,
-    /// Bytes that the description takes.
-    bytes: usize,
-    pub value: V,
-    /// Distinguishes all values that a context ever made, also those at the same address of the engine's heap.
+    address: usize,
+    /// Distinguishes all values that a context ever made, also those at the same address of the engine's heap. 0: none here.
     pub serial: u64,
+    pub value: Option<V>,
+}
+
+impl<V> Entry<V> {
+    /// Every address can be a host's: one without bytes lies anywhere.
+    #[inline]
+    fn is_for(&self, address: usize) -> bool {
+        self.address == address && self.serial != 0
+    }
 }
 
 impl<V> Cache<V> {
-    pub fn new() -> Cache<V> {
-        Cache { addresses: [0; ROOM], sizes: [0; ROOM], entries: Vec::with_capacity(ROOM), oldest: 0 }
+    /// One with room for `room` values, and for `GROUP` at least. It takes its memory with the first.
+    pub fn new(room: usize) -> Cache<V> {
+        Cache { groups: room.div_ceil(GROUP).max(1), entries: Vec::new(), described: None }
     }
 
+    #[inline]
     pub fn entry(&self, position: usize) -> &Entry<V> {
         &self.entries[position]
     }
 
-    pub fn find(&self, memory: &HostRange, desc: &Desc) -> Option<usize> {
-        let (address, size) = (memory.data() as usize, memory.size());
-        self.entries.iter().enumerate().position(|(position, entry)| {
-            self.addresses[position] == address && self.sizes[position] == size && is_same(&entry.desc, desc)
-        })
+    /// What the values describe, if there are any.
+    pub fn desc(&self) -> Option<&Desc> {
+        self.described.as_ref().map(|described| &described.desc)
     }
 
-    /// Where the next value goes: once there is no room, in the place of the oldest, except of the one in use.
-    pub fn place(&self, in_use: Option<usize>) -> usize {
-        match self.entries.len() {
-            ROOM if in_use == Some(self.oldest) => (self.oldest + 1) % ROOM,
-            ROOM => self.oldest,
-            free => free,
+    /// Bytes and the engine's type of a description, if it is that of the values here.
+    #[inline]
+    pub fn known(&self, desc: &Desc) -> Option<Known> {
+        let described = self.described.as_ref()?;
+        is_same(&described.desc, desc).then_some(described.known)
+    }
+
+    /// The value for an address.
+    #[inline]
+    pub fn find(&self, address: usize) -> Option<usize> {
+        let group = self.group(address);
+        let places = self.entries.get(group..group + GROUP)?;
+        places.iter().position(|entry| entry.is_for(address)).map(|place| group + place)
+    }
+
+    /// Puts in the value for an address that has none, of the description of those that are here.
+    #[inline]
+    pub fn put(&mut self, address: usize, value: V, serial: u64) -> usize {
+        let group = self.group(address);
+        let oldest = (group..group + GROUP).min_by_key(|place| self.entries[*place].serial);
+        let place = oldest.unwrap_or(group);
+        self.entries[place] = Entry { address, serial, value: Some(value) };
+        place
+    }
+
+    /// Lets all go and puts in the first value of another description. On failure nothing changes.
+    #[cold]
+    pub fn put_other(&mut self, address: usize, value: V, serial: u64, desc: &Desc, known: Known) -> Result<usize> {
+        let (room, mut entries) = (GROUP * self.groups, Vec::new());
+        if entries.try_reserve_exact(room).is_err() {
+            return fail!(OutOfMemory, "no memory for a list of {room} values");
         }
+        entries.resize_with(room, || Entry { address: 0, serial: 0, value: None });
+        self.entries = entries;
+        self.described = Some(Described { desc: *desc, known });
+        Ok(self.put(address, value, serial))
     }
 
-    /// The bytes that a description takes, if what is or was at a place is described the same way.
-    pub fn known_bytes(&self, place: usize, desc: &Desc) -> Option<usize> {
-        let entry = self.entries.get(place)?;
-        is_same(&entry.desc, desc).then_some(entry.bytes)
+    /// Spreads addresses evenly, above all those at equal distances.
+    #[inline]
+    fn group(&self, address: usize) -> usize {
+        let mixed = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        GROUP * ((mixed * self.groups as u64) >> 32) as usize
     }
-
-    /// Puts a value where `place` says.
-    pub fn put(&mut self, place: usize, memory: &HostRange, entry: New<'_, V>) {
-        let New { desc, bytes, value, serial } = entry;
-        self.addresses[place] = memory.data() as usize;
-        self.sizes[place] = memory.size();
-        let Some(entry) = self.entries.get_mut(place) else {
-            self.entries.push(Entry { desc: *desc, bytes, value, serial });
-            return;
-        };
-        if !is_same(&entry.desc, desc) {
-            entry.desc = *desc;
-            entry.bytes = bytes;
-        }
-        entry.value = value;
-        entry.serial = serial;
-        self.oldest = (place + 1) % ROOM;
-    }
-}
-
-/// An entry to be put somewhere; the description is copied only where it differs from what is there.
-pub struct New<'a, V> {
-    pub desc: &'a Desc,
-    pub bytes: usize,
-    pub value: V,
-    pub serial: u64,
 }
 
 /// Dimensions one by one: there are few, and comparing or copying all 16 costs more than everything else here.
@@ -93,71 +119,80 @@ fn is_same(a: &Desc, b: &Desc) -> bool {
 mod tests {
     use super::*;
     use crate::base::{Dims, Dtype};
-    use crate::memory::Access;
 
-    fn at(address: usize, size: usize) -> HostRange {
-        // SAFETY: the range is only numbers here; nothing is read or written.
-        unsafe { HostRange::new(address as *mut _, size, size, Access::ReadOnly) }
-    }
+    const KNOWN: Known = Known { dtype: EngineDtype::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, bytes: 16 };
 
     fn floats(dims: &[i64]) -> Desc {
         Desc { dtype: Dtype::F32, dims: Dims::new(dims).unwrap() }
     }
 
-    fn add<V>(cache: &mut Cache<V>, memory: HostRange, desc: Desc, value: V, in_use: Option<usize>) -> usize {
-        let place = cache.place(in_use);
-        let bytes = desc.memory_size().unwrap();
-        cache.put(place, &memory, New { desc: &desc, bytes, value, serial: 1 });
-        place
-    }
-
-    #[test]
-    fn the_last_few_are_kept_and_the_one_in_use_always() {
-        let desc = floats(&[4]);
-        let mut cache = Cache::new();
-        let first = add(&mut cache, at(64, 16), desc, "first", None);
-        for turn in 2..20 {
-            let memory = at(64 * turn, 16);
-            assert_eq!(cache.find(&memory, &desc), None);
-            let position = add(&mut cache, memory, desc, "other", Some(first));
-            assert_eq!(cache.find(&memory, &desc), Some(position));
-            assert_eq!(cache.find(&at(64, 16), &desc), Some(first));
-            assert_eq!(cache.entry(first).value, "first");
-        }
-        for recent in 17..20 {
-            assert!(cache.find(&at(64 * recent, 16), &desc).is_some(), "{recent}");
+    fn add<V>(cache: &mut Cache<V>, address: usize, desc: Desc, value: V, serial: u64) -> usize {
+        match cache.known(&desc) {
+            Some(_) => cache.put(address, value, serial),
+            None => cache.put_other(address, value, serial, &desc, KNOWN).unwrap(),
         }
     }
 
     #[test]
-    fn a_value_is_only_for_what_it_describes() {
-        let mut cache = Cache::new();
-        let place = add(&mut cache, at(64, 64), floats(&[4, 4]), (), None);
-        assert!(cache.find(&at(64, 64), &floats(&[4, 4])).is_some());
-        assert_eq!(cache.known_bytes(place, &floats(&[4, 4])), Some(64));
-        assert_eq!(cache.known_bytes(place + 1, &floats(&[4, 4])), None);
-        assert_eq!(cache.known_bytes(place, &floats(&[4])), None);
-        for (memory, desc) in [
-            (at(128, 64), floats(&[4, 4])),
-            (at(64, 60), floats(&[4, 4])),
-            (at(64, 64), floats(&[2, 8])),
-            (at(64, 64), floats(&[4, 4, 1])),
-            (at(64, 64), Desc { dtype: Dtype::I32, ..floats(&[4, 4]) }),
-        ] {
-            assert!(cache.find(&memory, &desc).is_none(), "{memory:?} {desc}");
+    fn a_ring_of_buffers_is_kept() {
+        for (room, ring) in [(4, 4), (64, 3), (64, 12), (1, 1)] {
+            for distance in [64, 192, 640, 4096, 65536, 640 * 480 * 3, 1920 * 1080 * 3, 16 << 20] {
+                let mut cache = Cache::new(room);
+                let made = (0..10 * ring).filter(|turn| {
+                    let address = 0x7f00_1234_5000 + turn % ring * distance;
+                    let is_new = cache.find(address).is_none();
+                    if is_new {
+                        add(&mut cache, address, floats(&[4]), (), *turn as u64 + 1);
+                    }
+                    is_new
+                });
+                assert_eq!(made.count(), ring, "{ring} buffers {distance} bytes apart, room for {room}");
+            }
         }
     }
 
     #[test]
-    fn a_replaced_value_leaves_nothing_behind() {
-        let mut cache = Cache::new();
-        for turn in 1..=8 {
-            add(&mut cache, at(64 * turn, 64), floats(&[turn as i64]), turn, None);
+    fn the_last_one_is_always_kept_and_what_is_found_is_right() {
+        let mut cache = Cache::new(8);
+        for turn in 1..1000usize {
+            let address = turn.wrapping_mul(0x1234_5678_9abc) & !63;
+            assert_eq!(cache.find(address), None);
+            let place = add(&mut cache, address, floats(&[4]), address, turn as u64);
+            assert_eq!(cache.find(address), Some(place));
+            for earlier in 1..turn {
+                let address = earlier.wrapping_mul(0x1234_5678_9abc) & !63;
+                if let Some(place) = cache.find(address) {
+                    assert_eq!(cache.entry(place).value, Some(address));
+                }
+            }
         }
-        for turn in 5..=8 {
-            let place = cache.find(&at(64 * turn, 64), &floats(&[turn as i64])).unwrap();
-            assert_eq!(cache.entry(place).value, turn);
+        assert_eq!(cache.entries.len(), 8);
+    }
+
+    #[test]
+    fn any_address_can_be_used() {
+        for address in [0, 1, usize::MAX - 1, usize::MAX] {
+            let mut cache = Cache::new(4);
+            add(&mut cache, address ^ 64, floats(&[0]), (), 1);
+            assert_eq!(cache.find(address), None);
+            let place = add(&mut cache, address, floats(&[0]), (), 2);
+            assert_eq!(cache.find(address), Some(place));
         }
-        assert_eq!(cache.find(&at(64, 64), &floats(&[1])), None);
+    }
+
+    #[test]
+    fn values_are_only_for_what_they_describe() {
+        let mut cache = Cache::new(4);
+        assert!(cache.known(&floats(&[4, 4])).is_none() && cache.find(0).is_none());
+        add(&mut cache, 64, floats(&[4, 4]), 1, 1);
+        assert_eq!(cache.known(&floats(&[4, 4])).map(|known| known.bytes), Some(16));
+        let other = Desc { dtype: Dtype::I32, ..floats(&[4, 4]) };
+        for desc in [floats(&[4]), floats(&[2, 8]), floats(&[4, 4, 1]), other] {
+            assert!(cache.known(&desc).is_none(), "{desc}");
+        }
+        add(&mut cache, 128, other, 2, 2);
+        assert_eq!(cache.find(64), None, "it described something else");
+        assert_eq!(cache.find(128).map(|place| cache.entry(place).value), Some(Some(2)));
+        assert_eq!(cache.desc(), Some(&other));
     }
 }

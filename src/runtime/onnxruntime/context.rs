@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ort_sys::OrtValue;
 
-use super::failure::Failure;
+use super::failure::{Failure, Outcome};
 use super::load::Engine;
 use super::model::Slots;
 use super::ports::{New, Ports};
@@ -14,7 +14,7 @@ use super::session::Session;
 use super::{run_failure, shapes, value};
 use crate::base::{Desc, Dims, Dtype, Error, Result, Side, Slot, fail};
 use crate::memory::{Access, HostRange};
-use crate::runtime::{Alignment, Canceller, EngineContext, Facts, OutputView, Plan, Rebind, Stay};
+use crate::runtime::{Alignment, Canceller, EngineContext, Facts, Loan, OutputView, Plan, PlannedSlot, Rebind, Stay};
 
 pub struct OnnxContext {
     inputs: Ports,
@@ -25,6 +25,8 @@ pub struct OnnxContext {
     session: Arc<Session>,
     /// Where among `outputs` each output slot is; `None` for a twin.
     places: Vec<Option<usize>>,
+    /// What the slots are in the plan in force.
+    planned: (Vec<Desc>, Vec<Desc>),
     /// Whether the engine allocated values of `outputs` in the last run.
     made: bool,
     /// Counts everything that happens here.
@@ -50,6 +52,7 @@ impl OnnxContext {
             places: (0..slots.outputs.len()).map(place).collect(),
             slots,
             session,
+            planned: (Vec::new(), Vec::new()),
             made: false,
             clock: 0,
             ran: 0,
@@ -88,6 +91,71 @@ impl OnnxContext {
     fn tick(&mut self) -> u64 {
         self.clock += 1;
         self.clock
+    }
+
+    #[inline]
+    fn begin(&mut self) {
+        self.ran = 0;
+        self.release_all_made();
+    }
+
+    /// Runs with the values in force. What changes after it is not what was computed any more.
+    #[inline]
+    fn run_engine(&mut self) -> Outcome<()> {
+        self.made = !self.outputs.are_all_attached();
+        if self.made {
+            self.outputs.forget_ended();
+        }
+        self.runner.run(&mut self.inputs, &mut self.outputs)?;
+        self.ran = self.tick();
+        Ok(())
+    }
+
+    /// What was attached for the run that is over goes.
+    #[inline]
+    fn end_loans(&mut self) {
+        if self.inputs.has_loans() || self.outputs.has_loans() {
+            let now = self.tick();
+            self.inputs.end_loans(now);
+            self.outputs.end_loans(now);
+        }
+    }
+
+    /// Hands memory to the next run, and says how many loans that was done for.
+    #[inline]
+    fn pass(&mut self, loans: &[Loan]) -> Result<()> {
+        let now = self.tick();
+        for (number, loan) in loans.iter().enumerate() {
+            if let Err(error) = self.pass_one(loan, now) {
+                self.end_passes(&loans[..number]);
+                return self.labelled(loan.slot, error);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn end_passes(&mut self, loans: &[Loan]) {
+        let now = self.tick();
+        for loan in loans {
+            let (ports, Some(place)) = self.ports(loan.slot) else { continue };
+            ports.end_pass(place, now);
+        }
+    }
+
+    #[inline]
+    fn pass_one(&mut self, loan: &Loan, now: u64) -> Result<()> {
+        let Loan { slot, memory } = *loan;
+        let (ports, place, planned) = match slot.side {
+            Side::Input => (&mut self.inputs, Some(slot.index), &self.planned.0),
+            Side::Output => (&mut self.outputs, self.places.get(slot.index).copied().flatten(), &self.planned.1),
+        };
+        let (Some(place), Some(desc)) = (place, planned.get(slot.index)) else { return self.cannot_attach(slot) };
+        if slot.side == Side::Output && memory.access() == Access::ReadOnly {
+            return self.cannot_write(slot);
+        }
+        let check = || require_fit(&self.slots, slot, desc);
+        ports.pass(self.session.engine, place, &memory, desc, now, check)
     }
 
     /// Gives back what the engine allocated for outputs.
@@ -177,6 +245,8 @@ impl EngineContext for OnnxContext {
     fn plan(&mut self, inputs: &[Dims]) -> Result<Plan> {
         let plan = shapes::plan(&self.slots.inputs, &self.slots.outputs, &self.slots.names, inputs)?;
         self.detach_all();
+        let descs = |slots: &[PlannedSlot]| slots.iter().map(|planned| planned.desc).collect();
+        self.planned = (descs(&plan.inputs), descs(&plan.outputs));
         Ok(plan)
     }
 
@@ -218,18 +288,38 @@ impl EngineContext for OnnxContext {
     }
 
     fn run(&mut self) -> Result<()> {
-        self.ran = 0;
-        self.release_all_made();
+        self.begin();
         if let Some(input) = self.inputs.first_without() {
+            self.end_loans();
             return self.unbound(input);
         }
-        let outcome = self.runner.run(&mut self.inputs, &mut self.outputs);
-        self.made = !self.outputs.are_all_attached();
-        if let Err(failure) = outcome {
-            return self.failed(failure);
+        match self.run_engine() {
+            Ok(()) => {
+                self.end_loans();
+                Ok(())
+            }
+            Err(failure) => {
+                let error = self.failed(failure);
+                self.end_loans();
+                error
+            }
         }
-        self.ran = self.tick();
-        Ok(())
+    }
+
+    fn run_lent(&mut self, loans: &[Loan]) -> Result<()> {
+        self.begin();
+        self.pass(loans)?;
+        if let Some(input) = self.inputs.first_without() {
+            self.end_passes(loans);
+            return self.unbound(input);
+        }
+        let outcome = self.run_engine();
+        // before anything of a failed run is given back: these values are not the engine's
+        self.end_passes(loans);
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(failure) => self.failed(failure),
+        }
     }
 
     fn reset(&mut self, _inputs: &[Dims]) -> Result<Option<Plan>> {
@@ -260,15 +350,18 @@ impl EngineContext for OnnxContext {
         let has_address = self.slots.info(slot).is_ok_and(|info| info.desc.dtype != Dtype::String);
         let (engine, origin) = (self.session.engine, self.origin(slot));
         let (ports, Some(place)) = self.ports(origin) else { return std::ptr::null() };
-        let value = ports.value(place);
+        let (memory, value) = match ports.ended(place) {
+            Some((memory, value)) => (Some(memory), value),
+            None => (ports.memory(place), ports.value(place)),
+        };
         if !has_address || value.is_null() {
             return std::ptr::null();
         }
-        if ports.memory(place).is_some_and(|memory| memory.data().is_null()) {
+        if memory.is_some_and(|memory| memory.data().is_null()) {
             // no bytes: the value has some address of ours in the place of the host's NULL
             return std::ptr::null();
         }
-        // SAFETY: a value in force is alive, and a tensor of numbers: attached ones always are, and the slot's type is not
+        // SAFETY: a value in force, or of a loan that ended and has no successor, is alive, and a tensor of numbers: attached ones always are, and the slot's type is not
         // string.
         unsafe { value::address(engine, value) }.map_or(std::ptr::null(), |address| address.cast_const())
     }

@@ -2,7 +2,7 @@
 
 use ort_sys::OrtValue;
 
-use super::cache::{self, Cache, Entry};
+use super::cache::{Cache, Entry};
 use super::load::Engine;
 use super::owned::Owned;
 use super::value;
@@ -17,11 +17,17 @@ pub struct Ports {
     values: Vec<*mut OrtValue>,
     attached: usize,
     sticky: usize,
+    /// With memory for one run.
+    lent: usize,
+    /// With memory for the run that begins or is in progress, and nothing attached.
+    passing: usize,
 }
 
 struct Port {
     cache: Cache<Owned<OrtValue>>,
     attached: Option<Attached>,
+    /// What was there for the last run only.
+    ended: Option<Attached>,
     /// When it was attached or detached last.
     changed: u64,
 }
@@ -35,38 +41,67 @@ struct Attached {
 }
 
 impl Port {
-    /// Makes a value and gives its place in the cache.
-    #[inline(never)]
-    fn make(&mut self, engine: &Engine, new: New<'_>, now: u64, check: impl FnOnce() -> Result<()>) -> Result<usize> {
-        let New { memory, desc, .. } = new;
-        let place = self.cache.place(self.attached.map(|attached| attached.position));
-        let bytes = match self.cache.known_bytes(place, desc) {
-            Some(bytes) => bytes,
-            None => {
-                check()?;
-                desc.memory_size()?
-            }
-        };
-        let value = value::over(engine, memory, desc, bytes)?;
-        self.cache.put(place, &memory, cache::New { desc, bytes, value, serial: now });
-        Ok(place)
+    fn new(room: usize) -> Port {
+        Port { cache: Cache::new(room), attached: None, ended: None, changed: 0 }
+    }
+
+    /// The place in the cache of a value over memory, which is made if there is none.
+    ///
+    /// `check` looks at the description against the model. It is skipped for one that passed before.
+    #[inline]
+    fn value_over(
+        &mut self,
+        engine: &Engine,
+        memory: &HostRange,
+        desc: &Desc,
+        now: u64,
+        check: impl FnOnce() -> Result<()>,
+    ) -> Result<usize> {
+        let address = memory.data() as usize;
+        if let Some(known) = self.cache.known(desc) {
+            return match self.cache.find(address) {
+                Some(position) if memory.size() >= known.bytes => Ok(position),
+                // of too small memory as well, which is refused there
+                _ => Ok(self.cache.put(address, value::over(engine, memory, desc, known)?, now)),
+            };
+        }
+        check()?;
+        self.make_other(engine, memory, desc, now)
+    }
+
+    /// The first value of another description.
+    #[cold]
+    fn make_other(&mut self, engine: &Engine, memory: &HostRange, desc: &Desc, now: u64) -> Result<usize> {
+        let known = value::known(desc)?;
+        let value = value::over(engine, memory, desc, known)?;
+        self.cache.put_other(memory.data() as usize, value, now, desc, known)
+    }
+
+    /// The value at a place in the cache; null where none is.
+    #[inline]
+    fn value_at(&self, position: usize) -> *mut OrtValue {
+        self.cache.entry(position).value.as_ref().map_or(std::ptr::null_mut(), Owned::as_ptr)
     }
 }
 
+/// Values that the slots of a side keep in all, a hundred bytes or a few each, and the most of one slot: a ring of buffers in
+/// use has seldom more.
+const ROOM: usize = 256;
+const ROOM_OF_ONE: usize = 64;
+
 impl Ports {
     pub fn new(count: usize) -> Ports {
-        let port = || Port { cache: Cache::new(), attached: None, changed: 0 };
-        let ports = (0..count).map(|_| port()).collect();
-        Ports { ports, values: vec![std::ptr::null_mut(); count], attached: 0, sticky: 0 }
+        let room = (ROOM / count.max(1)).clamp(4, ROOM_OF_ONE);
+        let ports = (0..count).map(|_| Port::new(room)).collect();
+        Ports { ports, values: vec![std::ptr::null_mut(); count], attached: 0, sticky: 0, lent: 0, passing: 0 }
     }
 
     pub fn len(&self) -> usize {
         self.ports.len()
     }
 
-    /// Attaches memory at time `now`, in the place of what was attached before; on failure all is as it was.
-    ///
-    /// `check` looks at the description against the model. It is skipped for one that passed a moment ago.
+    /// Attaches memory at time `now`, in the place of what was attached before; on failure all is as it was. `check` looks at
+    /// the description against the model.
     #[inline]
     pub fn attach(
         &mut self,
@@ -77,28 +112,93 @@ impl Ports {
         check: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let port = &mut self.ports[index];
-        let position = match port.cache.find(&new.memory, new.desc) {
-            Some(position) => position,
-            None => port.make(engine, new, now, check)?,
-        };
-        let value = port.cache.entry(position).value.as_ptr();
-        self.detach(index, now);
-        self.ports[index].attached = Some(Attached { memory: new.memory, stay: new.stay, position });
-        self.values[index] = value;
+        let position = port.value_over(engine, &new.memory, new.desc, now, check)?;
+        port.changed = now;
+        port.ended = None;
+        self.values[index] = port.value_at(position);
+        let before = port.attached.replace(Attached { memory: new.memory, stay: new.stay, position });
+        self.count_out(before);
         self.attached += 1;
         self.sticky += usize::from(new.stay == Stay::Sticky);
+        self.lent += usize::from(new.stay == Stay::OneRun);
         Ok(())
+    }
+
+    /// Has the next run use memory for a slot where nothing is attached.
+    #[inline]
+    pub fn pass(
+        &mut self,
+        engine: &Engine,
+        index: usize,
+        memory: &HostRange,
+        desc: &Desc,
+        now: u64,
+        check: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let port = &mut self.ports[index];
+        let position = port.value_over(engine, memory, desc, now, check)?;
+        port.ended = Some(Attached { memory: *memory, stay: Stay::OneRun, position });
+        self.values[index] = port.value_at(position);
+        self.passing += 1;
+        Ok(())
+    }
+
+    /// That run is over, or does not happen.
+    #[inline]
+    pub fn end_pass(&mut self, index: usize, now: u64) {
+        self.ports[index].changed = now;
+        self.values[index] = std::ptr::null_mut();
+        self.passing -= 1;
+    }
+
+    #[inline]
+    fn count_out(&mut self, before: Option<Attached>) {
+        if let Some(before) = before {
+            self.attached -= 1;
+            self.sticky -= usize::from(before.stay == Stay::Sticky);
+            self.lent -= usize::from(before.stay == Stay::OneRun);
+        }
     }
 
     /// Takes away what is attached, if anything. The value stays in the cache, where nothing uses it.
     pub fn detach(&mut self, index: usize, now: u64) {
         let port = &mut self.ports[index];
+        port.ended = None;
         port.changed = now;
         if let Some(attached) = port.attached.take() {
             self.values[index] = std::ptr::null_mut();
-            self.attached -= 1;
-            self.sticky -= usize::from(attached.stay == Stay::Sticky);
+            self.count_out(Some(attached));
         }
+    }
+
+    #[inline]
+    pub fn has_loans(&self) -> bool {
+        self.lent != 0
+    }
+
+    /// Takes away what was attached for the run that is over. It is still told where that was.
+    pub fn end_loans(&mut self, now: u64) {
+        for (port, value) in self.ports.iter_mut().zip(&mut self.values) {
+            if port.attached.is_some_and(|attached| attached.stay == Stay::OneRun) {
+                port.ended = port.attached.take();
+                port.changed = now;
+                *value = std::ptr::null_mut();
+            }
+        }
+        self.attached -= self.lent;
+        self.lent = 0;
+    }
+
+    /// A run begins: loans of the one before are not what it is about.
+    pub fn forget_ended(&mut self) {
+        self.ports.iter_mut().for_each(|port| port.ended = None);
+    }
+
+    /// Memory and value that a slot was lent for the last run.
+    pub fn ended(&self, index: usize) -> Option<(HostRange, *mut OrtValue)> {
+        let port = &self.ports[index];
+        let ended = port.ended?;
+        Some((ended.memory, port.value_at(ended.position)))
     }
 
     pub fn is_attached(&self, index: usize) -> bool {
@@ -111,8 +211,16 @@ impl Ports {
     }
 
     /// What the attached memory was said to hold.
-    pub fn desc(&self, index: usize) -> Option<Desc> {
-        Some(self.entry(index)?.desc)
+    fn desc(&self, index: usize) -> Option<Desc> {
+        let port = &self.ports[index];
+        port.attached.and_then(|_| port.cache.desc().copied())
+    }
+
+    /// What the memory of a slot in the run that ended just now was said to hold.
+    pub fn promised(&self, index: usize) -> Option<(Desc, HostRange)> {
+        let port = &self.ports[index];
+        let given = port.attached.or(port.ended)?;
+        Some((*port.cache.desc()?, given.memory))
     }
 
     /// The number of the attached value among all of its context.
@@ -148,8 +256,9 @@ impl Ports {
         self.ports[index].changed
     }
 
+    /// For the next run.
     pub fn are_all_attached(&self) -> bool {
-        self.attached == self.ports.len()
+        self.attached + self.passing == self.ports.len()
     }
 
     pub fn are_all_sticky(&self) -> bool {
@@ -160,7 +269,7 @@ impl Ports {
         if self.are_all_attached() {
             return None;
         }
-        self.ports.iter().position(|port| port.attached.is_none())
+        self.values.iter().position(|value| value.is_null())
     }
 
     /// Takes out a value of the engine's from the place of a slot where nothing is attached.

@@ -15,8 +15,8 @@ pub fn explain(failure: Failure, slots: &Slots, outputs: &Ports) -> Error {
     }
     let promise = |(place, output): (usize, &usize)| {
         // attached is what was promised, and with it comes the rest of the room
-        let (desc, given) = (outputs.desc(place)?, outputs.memory(place)?.capacity());
-        Some(Promise { output: *output, desc, given: given as u64 })
+        let (desc, memory) = outputs.promised(place)?;
+        Some(Promise { output: *output, desc, given: memory.capacity() as u64 })
     };
     let promises: Vec<_> = slots.names.requested().iter().enumerate().filter_map(promise).collect();
     let name = |output: usize| slots.names.output(output).to_string_lossy();

@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use ort_sys::OrtValue;
 
+use super::cache::Known;
 use super::describe::desc_of;
 use super::dtype;
 use super::failure::{Failure, Outcome, check};
@@ -13,14 +14,20 @@ use crate::base::{Desc, Dtype, Error, Result, Status, fail};
 use crate::memory::{Access, HostRange};
 use crate::runtime::OutputView;
 
-/// A value over host memory: a description of `size` bytes, which reads and writes nothing by itself.
+/// What a description takes.
+pub fn known(desc: &Desc) -> Result<Known> {
+    Ok(Known { dtype: dtype::to_engine(desc.dtype)?, bytes: desc.memory_size()? })
+}
+
+/// A value over host memory: a description of so many bytes, which reads and writes nothing by itself.
 ///
 /// The engine checks neither the address nor what the bytes are, so that is done here.
-pub fn over(engine: &Engine, memory: HostRange, desc: &Desc, size: usize) -> Result<Owned<OrtValue>> {
+#[inline]
+pub fn over(engine: &Engine, memory: &HostRange, desc: &Desc, known: Known) -> Result<Owned<OrtValue>> {
+    let Known { dtype, bytes: size } = known;
     if memory.size() < size || memory.data().is_null() && size > 0 {
         return Err(unfit(memory, desc, size));
     }
-    let dtype = dtype::to_engine(desc.dtype)?;
     let data = if memory.data().is_null() { nowhere() } else { memory.data() };
     let (api, dims) = (engine.api, desc.dims.as_slice());
     // SAFETY: `size` bytes at `data` are host memory (the promise of the range, just compared with it). The engine compares
@@ -35,7 +42,7 @@ pub fn over(engine: &Engine, memory: HostRange, desc: &Desc, size: usize) -> Res
 }
 
 #[cold]
-fn unfit(memory: HostRange, desc: &Desc, size: usize) -> Error {
+fn unfit(memory: &HostRange, desc: &Desc, size: usize) -> Error {
     if memory.data().is_null() {
         return Error::new(Status::NullArgument, format!("{desc} takes {size} bytes and the address is NULL"));
     }

@@ -7,13 +7,13 @@ use super::cancel::CancelSwitch;
 use super::hold::as_allocation;
 use super::interpreter::{Interpreter, address_of};
 use super::model::Declared;
-use super::place::{Held, Place};
+use super::place::{Counts, Held, Place};
 use super::sentinel::Sentinel;
 use super::settings::Settings;
-use super::symbols::{CustomAllocation, Symbols};
+use super::symbols::{CustomAllocation, OK, Symbols};
 use crate::base::{Desc, Dims, Dtype, Result, Side, Slot, SlotInfo, fail};
 use crate::memory::{Access, HostRange};
-use crate::runtime::{Alignment, Canceller, EngineContext, Facts, OutputView, Plan, Rebind, Stay};
+use crate::runtime::{Alignment, Canceller, EngineContext, Facts, Loan, OutputView, Plan, Rebind, Stay, run_attached};
 
 /// What the engine's kernels expect, and what it checks.
 pub const ALIGNMENT: usize = 64;
@@ -30,8 +30,7 @@ pub struct Context {
     pub(super) sentinel: Sentinel,
     pub(super) inputs: Vec<Place>,
     pub(super) outputs: Vec<Place>,
-    /// Reasons to look closer before a run: slots without memory, and one for a missing plan.
-    pub(super) loose: usize,
+    pub(super) counts: Counts,
     /// The plan in force, with its shapes.
     pub(super) plan: Option<(Vec<Dims>, Plan)>,
     pub(super) rebind: Rebind,
@@ -60,7 +59,7 @@ impl Context {
             switch,
             interpreter,
             sentinel: Sentinel::get()?,
-            loose: 1,
+            counts: Counts { loose: 1, lent: 0 },
             plan: None,
             // what every version that was tried does; planning finds out
             rebind: Rebind::Free,
@@ -68,9 +67,59 @@ impl Context {
         })
     }
 
-    pub(super) fn count_loose(&mut self) {
-        let slots = self.inputs.iter().chain(&self.outputs).filter(|place| place.is_loose()).count();
-        self.loose = slots + usize::from(self.plan.is_none());
+    /// Counts anew.
+    pub(super) fn count(&mut self) {
+        let places = || self.inputs.iter().chain(&self.outputs);
+        let loose = places().filter(|place| place.is_loose()).count() + usize::from(self.plan.is_none());
+        let lent = places().filter(|place| place.held == Held::Lent).count();
+        self.counts = Counts { loose, lent };
+    }
+
+    #[inline]
+    fn invoke(&mut self) -> Result<()> {
+        if self.counts.loose != 0 {
+            self.tighten()?;
+        }
+        // SAFETY: nothing is loose, so every slot that was given memory has good memory now.
+        let status = unsafe { self.interpreter.invoke() };
+        self.interpreter.check(status, || "TFLite could not run the model".to_owned())
+    }
+
+    #[inline]
+    fn attach_memory(&mut self, slot: Slot, memory: HostRange, held: Held) -> Result<()> {
+        let places = if slot.side == Side::Input { &mut self.inputs } else { &mut self.outputs };
+        // the rule, and quick
+        if let Some(place) = places.get_mut(slot.index)
+            && place.takes(&memory)
+            && self.plan.is_some()
+            && self.rebind == Rebind::Free
+        {
+            // SAFETY: it is large enough, and whoever attaches promised to keep it until it is detached.
+            if unsafe { self.interpreter.set_memory(place.tensor, &as_allocation(&memory)) } == OK {
+                place.hold(held, &mut self.counts);
+                return Ok(());
+            }
+        }
+        self.attach_with_care(slot, &memory, held)
+    }
+
+    /// Attaches what is not the rule, and says what is wrong with what cannot be.
+    #[cold]
+    fn attach_with_care(&mut self, slot: Slot, memory: &HostRange, held: Held) -> Result<()> {
+        if let Some(error) = self.why_not(slot, memory) {
+            return Err(error);
+        }
+        let mut allocation = as_allocation(memory);
+        if self.place(slot).is_some_and(|place| place.bytes == 0) {
+            // the engine refuses null and misaligned addresses even where nothing is ever touched
+            allocation = CustomAllocation { bytes: 0, ..self.sentinel.allocation() };
+        }
+        // SAFETY: it is large enough, and whoever attaches promised to keep it until it is detached.
+        let result = unsafe { self.put(slot, &allocation, held) };
+        result.map_err(|error| {
+            self.detach(slot);
+            error.at(self.title(slot))
+        })
     }
 
     /// What a run needs before it starts, beyond a plan and attached memory.
@@ -137,28 +186,10 @@ impl EngineContext for Context {
     }
 
     fn attach(&mut self, slot: Slot, memory: HostRange, _desc: &Desc, stay: Stay) -> Result<()> {
-        if let Some(error) = self.why_not(slot, &memory) {
-            return Err(error);
-        }
-        let mut allocation = as_allocation(&memory);
-        if self.place(slot).is_some_and(|place| place.bytes == 0) {
-            // the engine refuses null and misaligned addresses even where nothing is ever touched
-            allocation = CustomAllocation { bytes: 0, ..self.sentinel.allocation() };
-        }
-        let held = if stay == Stay::OneRun { Held::Lent } else { Held::Host };
-        // SAFETY: it is large enough, and whoever attaches promised to keep it until it is detached.
-        let result = unsafe { self.put(slot, &allocation, held) };
-        result.map_err(|error| {
-            self.detach(slot);
-            error.at(self.title(slot))
-        })
+        self.attach_memory(slot, memory, if stay == Stay::OneRun { Held::Lent } else { Held::Host })
     }
 
     fn detach(&mut self, slot: Slot) {
-        // an engine that plans again for each address would see the others then
-        if self.rebind != Rebind::Replan && self.leave_behind(slot) {
-            return;
-        }
         let Some(place) = self.place_mut(slot).filter(|place| place.is_the_hosts()) else { return };
         let has_scratch = place.scratch.is_some();
         let result = match slot.side {
@@ -168,7 +199,7 @@ impl EngineContext for Context {
         if result.is_err() {
             // the engine may still know the address, so it must not run any more
             self.plan = None;
-            self.count_loose();
+            self.count();
         }
     }
 
@@ -178,10 +209,22 @@ impl EngineContext for Context {
 
     #[inline]
     fn run(&mut self) -> Result<()> {
-        if self.loose != 0 {
-            self.tighten()?;
+        let result = self.invoke();
+        if self.counts.lent != 0 {
+            self.leave_loans_behind();
         }
-        // SAFETY: nothing is loose, so every slot that was given memory has good memory now.
+        result
+    }
+
+    #[inline]
+    fn run_lent(&mut self, loans: &[Loan]) -> Result<()> {
+        // the rule: nothing is missing but the next memory of the slots that had loans before
+        if self.counts.loose != loans.len() || !self.gives(loans) {
+            return run_attached(self, loans, |context, loan| {
+                context.attach_memory(loan.slot, loan.memory, Held::Lent)
+            });
+        }
+        // SAFETY: every loose slot was given memory just now, which is good for this run; they go on to count as loose.
         let status = unsafe { self.interpreter.invoke() };
         self.interpreter.check(status, || "TFLite could not run the model".to_owned())
     }
@@ -212,7 +255,7 @@ impl EngineContext for Context {
     fn engine_address(&mut self, slot: Slot) -> *const c_void {
         let Some(place) = self.place(slot) else { return std::ptr::null() };
         let address = address_of(&self.interpreter, place.tensor);
-        if self.sentinel.is(address) || self.is_gone(place) { std::ptr::null() } else { address }
+        if self.sentinel.is(address) { std::ptr::null() } else { address }
     }
 }
 

@@ -5,14 +5,16 @@ use super::place::{Held, Place};
 use super::symbols::{CustomAllocation, OK};
 use crate::base::{Error, Result, Side, Slot, Status};
 use crate::memory::{Buffer, HostRange};
-use crate::runtime::Rebind;
+use crate::runtime::{EngineContext, Loan, Rebind};
 
 impl Context {
+    #[inline]
     pub(super) fn place(&self, slot: Slot) -> Option<&Place> {
         let list = if slot.side == Side::Input { &self.inputs } else { &self.outputs };
         list.get(slot.index)
     }
 
+    #[inline]
     pub(super) fn place_mut(&mut self, slot: Slot) -> Option<&mut Place> {
         let list = if slot.side == Side::Input { &mut self.inputs } else { &mut self.outputs };
         list.get_mut(slot.index)
@@ -26,14 +28,12 @@ impl Context {
     pub(super) unsafe fn put(&mut self, slot: Slot, memory: &CustomAllocation, held: Held) -> Result<()> {
         let list = if slot.side == Side::Input { &mut self.inputs } else { &mut self.outputs };
         let place = &mut list[slot.index];
-        let was_loose = place.is_loose();
         // SAFETY: the number was checked when the model was opened, the memory by the caller.
         let status = unsafe { self.interpreter.set_memory(place.tensor, memory) };
         if status != OK {
             return self.interpreter.check(status, || "TFLite refuses the memory".to_owned());
         }
-        place.held = held;
-        self.loose = self.loose + usize::from(place.is_loose()) - usize::from(was_loose);
+        place.hold(held, &mut self.counts);
         if self.rebind == Rebind::Replan { self.interpreter.allocate() } else { Ok(()) }
     }
 
@@ -43,14 +43,39 @@ impl Context {
         unsafe { self.put(slot, &self.sentinel.allocation(), Held::Nothing) }
     }
 
-    /// Lets memory that was lent be, and sees to it that the engine does not use it again; `false`: the slot has none.
-    pub(super) fn leave_behind(&mut self, slot: Slot) -> bool {
-        let Some(place) = self.place_mut(slot).filter(|place| place.held == Held::Lent) else { return false };
-        let was_loose = place.is_loose();
-        place.held = Held::Gone;
-        let is_loose = place.is_loose();
-        self.loose = self.loose + usize::from(is_loose) - usize::from(was_loose);
-        true
+    /// Gives the engine memory for one run for slots whose last loan is over; `false`: it cannot be done so simply.
+    #[inline]
+    pub(super) fn gives(&mut self, loans: &[Loan]) -> bool {
+        self.rebind == Rebind::Free
+            && loans.iter().all(|loan| {
+                let places = if loan.slot.side == Side::Input { &self.inputs } else { &self.outputs };
+                places.get(loan.slot.index).is_some_and(|place| {
+                    let memory = as_allocation(&loan.memory);
+                    // SAFETY: it is large enough and good for the next run; a slot whose loan is over is in no other.
+                    place.held == Held::Gone
+                        && place.takes(&loan.memory)
+                        && unsafe { self.interpreter.set_memory(place.tensor, &memory) } == OK
+                })
+            })
+    }
+
+    /// Lets all memory be that was lent for the run that ended, and sees to it that the engine does not use it again.
+    pub(super) fn leave_loans_behind(&mut self) {
+        if self.rebind == Rebind::Replan {
+            // an engine that plans again for each address would see them in the next plan
+            return self.take_loans_away();
+        }
+        let places = self.inputs.iter_mut().chain(&mut self.outputs);
+        for place in places.filter(|place| place.held == Held::Lent) {
+            place.hold(Held::Gone, &mut self.counts);
+        }
+    }
+
+    #[cold]
+    fn take_loans_away(&mut self) {
+        let places = self.inputs.iter().chain(&self.outputs);
+        let lent: Vec<Slot> = places.filter(|place| place.held == Held::Lent).map(|place| place.slot).collect();
+        lent.into_iter().for_each(|slot| self.detach(slot));
     }
 
     /// Gives an output memory of ours: the engine's own does not come back.

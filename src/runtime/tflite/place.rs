@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use crate::base::{Dtype, Side, Slot};
-use crate::memory::Buffer;
+use crate::memory::{Buffer, HostRange};
 
 /// Whose memory the engine holds for a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,15 @@ pub enum Held {
     Gone,
     /// Ours, since the engine's own does not come back.
     Scratch,
+}
+
+/// Slots that a run has to know of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Reasons to look closer before it: slots without memory, and one for a missing plan.
+    pub loose: usize,
+    /// Slots with memory that goes when it ends.
+    pub lent: usize,
 }
 
 /// A slot with the tensor behind it.
@@ -47,12 +56,29 @@ impl Place {
         Place { slot, tensor, is_text, bytes: 0, bindable: false, is_settled: false, held: Held::Engine, scratch: None }
     }
 
+    /// Whether the engine can be given this memory without another look.
+    #[inline]
+    pub fn takes(&self, memory: &HostRange) -> bool {
+        self.bindable && !self.is_text && self.bytes > 0 && memory.size() >= self.bytes
+    }
+
+    /// Changes what it holds.
+    #[inline]
+    pub fn hold(&mut self, held: Held, counts: &mut Counts) {
+        let (was_loose, was_lent) = (self.is_loose(), self.held == Held::Lent);
+        self.held = held;
+        counts.loose = counts.loose + usize::from(self.is_loose()) - usize::from(was_loose);
+        counts.lent = counts.lent + usize::from(held == Held::Lent) - usize::from(was_lent);
+    }
+
     /// Whether it is memory of the host that the engine may use.
+    #[inline]
     pub fn is_the_hosts(&self) -> bool {
         matches!(self.held, Held::Host | Held::Lent)
     }
 
     /// Whether a run has to look at this slot before it can start.
+    #[inline]
     pub fn is_loose(&self) -> bool {
         let has_memory = match self.slot.side {
             Side::Input => self.is_the_hosts(),

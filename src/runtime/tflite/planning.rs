@@ -210,7 +210,7 @@ impl Context {
             // the engine may still know an address that is not good any more, so it must not run again
             self.plan = None;
         }
-        self.count_loose();
+        self.count();
         result
     }
 
@@ -229,7 +229,7 @@ impl Context {
         }
         self.plan = Some((shapes.to_vec(), plan.clone()));
         self.is_unsized = has_unsized_tensors(&self.interpreter);
-        self.count_loose();
+        self.count();
     }
 
     /// Puts the last plan that worked in force again.
@@ -241,7 +241,7 @@ impl Context {
                 Err(error) => log::emit(log::Level::Error, &format!("TFLite: the last plan is lost too: {error}")),
             }
         }
-        self.count_loose();
+        self.count();
     }
 }
 

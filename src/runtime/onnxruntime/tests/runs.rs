@@ -50,8 +50,11 @@ fn lent_memory_is_never_bound_and_its_values_are_used_again() {
         context.run().unwrap();
         assert!(!context.is_bound());
         assert_eq!(read(set[2].range()), [(turn % 3) as f32 + 1.0; 4]);
-        slots.iter().for_each(|slot| context.detach(*slot));
-        assert!(slots.iter().all(|slot| context.engine_address(*slot).is_null()));
+        for (slot, buffer) in slots.iter().zip(set) {
+            assert_eq!(context.engine_address(*slot), buffer.range().data().cast_const(), "where it was");
+            assert!(context.value(*slot).is_null());
+        }
+        assert!(context.output(slots[2]).is_err());
         assert_eq!(context.run().unwrap_err().status, Status::Unbound);
     }
     assert_eq!(values[..3], values[3..6]);

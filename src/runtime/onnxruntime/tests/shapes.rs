@@ -47,17 +47,26 @@ fn open_dimensions_of_twins() {
             assert_eq!(all[1].memory.data(), x.range().data());
             assert_eq!(read(all[3].memory), [2.0, 4.0]);
         };
-        for stay in [Stay::Sticky, Stay::OneRun] {
-            attach(&mut context, Slot::input(0), &x, &desc(&[3, 2]), stay);
+        attach(&mut context, Slot::input(0), &x, &desc(&[3, 2]), Stay::Sticky);
+        context.run().unwrap();
+        seen(&mut context);
+        attach(&mut context, Slot::output(0), &y, &desc(&[3, 2]), Stay::Sticky);
+        for _ in 0..3 {
             context.run().unwrap();
             seen(&mut context);
-            attach(&mut context, Slot::output(0), &y, &desc(&[3, 2]), stay);
-            for _ in 0..3 {
-                context.run().unwrap();
-                seen(&mut context);
-                assert_eq!(context.engine_address(Slot::output(2)), y.range().data().cast_const());
+            assert_eq!(context.engine_address(Slot::output(2)), y.range().data().cast_const());
+        }
+        for _ in 0..3 {
+            y.range().copy_from(&floats(&[0.0; 6]).range());
+            attach(&mut context, Slot::input(0), &x, &desc(&[3, 2]), Stay::OneRun);
+            attach(&mut context, Slot::output(0), &y, &desc(&[3, 2]), Stay::OneRun);
+            context.run().unwrap();
+            assert_eq!(read(y.range()), [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+            for lent in [0, 1, 2] {
+                assert!(context.output(Slot::output(lent)).is_err(), "{lent} was in memory that was lent");
             }
-            context.detach(Slot::output(0));
+            assert_eq!(read(context.output(Slot::output(3)).unwrap().memory), [2.0, 4.0]);
+            assert_eq!(context.engine_address(Slot::output(2)), y.range().data().cast_const());
         }
     }
 }

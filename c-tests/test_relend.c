@@ -1,0 +1,286 @@
+/*
+ * Loans of the same slots call after call, with everything else a host may do in between: each call computes with the memory
+ * of that call, and the report tells of the last run that the engine started, also after calls that were refused.
+ */
+#include "harness.h"
+
+enum { SLOTS = 3, PLACES = 80, FLOATS = 4, SIZE = FLOATS * (int)sizeof(float) };
+
+/* z = x + y; places and tensors of the host for each of them, and what is expected of the context. */
+typedef struct scene {
+    zb_model *model;
+    zb_context *context;
+    zt_buffer places[SLOTS][PLACES];
+    zb_tensor *tensors[SLOTS][PLACES];
+    int bound[SLOTS]; /* -1: nothing */
+    const void *reported[SLOTS]; /* NULL: the engine's own memory */
+    int has_run, is_viewable, was_lent[SLOTS];
+    uint64_t random;
+} scene;
+
+static const zb_slot slots[SLOTS] = {ZB_INPUT(0), ZB_INPUT(1), ZB_OUTPUT(0)};
+
+static unsigned pick(scene *s, unsigned count)
+{
+    s->random ^= s->random << 13;
+    s->random ^= s->random >> 7;
+    s->random ^= s->random << 17;
+    return (unsigned)(s->random >> 33) % count;
+}
+
+static void set_up(scene *s, uint64_t seed)
+{
+    const zb_tensor_desc desc = F32(FLOATS);
+    memset(s, 0, sizeof *s);
+    s->random = seed * 0x9E3779B97F4A7C15u + 1;
+    s->model = zt_open("add4");
+    s->context = zt_context(s->model);
+    for (int slot = 0; slot < SLOTS; slot++) {
+        s->bound[slot] = -1;
+        for (int place = 0; place < PLACES; place++) {
+            s->places[slot][place] = zt_buffer_new(SIZE);
+            s->tensors[slot][place] = zt_wrap(&desc, &s->places[slot][place]);
+        }
+    }
+}
+
+static void tear_down(scene *s)
+{
+    for (int slot = 0; slot < SLOTS; slot++) {
+        for (int place = 0; place < PLACES; place++) {
+            zb_tensor_destroy(s->tensors[slot][place]);
+        }
+    }
+    zb_context_destroy(s->context);
+    zb_model_destroy(s->model);
+    for (int slot = 0; slot < SLOTS; slot++) {
+        for (int place = 0; place < PLACES; place++) {
+            FREE_BUFFER(&s->places[slot][place]);
+        }
+    }
+}
+
+/* Every input another number, every output one that no sum is. */
+static void fill(scene *s)
+{
+    for (int place = 0; place < PLACES; place++) {
+        zt_fill_floats(&s->places[0][place], (float)(1000 * (place + 1)), 0);
+        zt_fill_floats(&s->places[1][place], (float)(place + 1), 0);
+        zt_fill_floats(&s->places[2][place], -1, 0);
+    }
+}
+
+static void check_report(const scene *s)
+{
+    for (int slot = 0; slot < SLOTS; slot++) {
+        zb_binding_report report = ZB_BINDING_REPORT_INIT;
+        REQUIRE_OK(zb_context_get_binding_report(s->context, slots[slot], &report));
+        CHECK_EQ(report.bytes_copied, 0);
+        CHECK_EQ(report.path, s->reported[slot] != NULL ? ZB_PATH_DIRECT : ZB_PATH_UNBOUND);
+        CHECK_ADDRESS(report.host_address, s->reported[slot]);
+        if (s->reported[slot] != NULL) {
+            CHECK_ADDRESS(report.engine_address, s->reported[slot]);
+        }
+    }
+}
+
+static void check_view(const scene *s, float sum)
+{
+    const void *data = NULL;
+    if (!s->is_viewable || s->was_lent[2]) {
+        CHECK_STATUS(zb_context_output_view(s->context, ZB_OUTPUT(0), &data, NULL, NULL), ZB_ERROR_UNBOUND);
+        return;
+    }
+    REQUIRE_OK(zb_context_output_view(s->context, ZB_OUTPUT(0), &data, NULL, NULL));
+    CHECK(((const float *)data)[0] == sum && ((const float *)data)[FLOATS - 1] == sum);
+}
+
+/* The run that was: where what was computed has to be, and nowhere else. */
+static void check_outputs(const scene *s, int written, float sum)
+{
+    for (int place = 0; place < PLACES; place++) {
+        float expected = place == written ? sum : -1;
+        CHECK(zt_floats(&s->places[2][place])[0] == expected && zt_floats(&s->places[2][place])[FLOATS - 1] == expected);
+        CHECK_GUARDS(&s->places[2][place]);
+    }
+}
+
+enum fault { NONE, OVERLAP, SHORT, TWICE, NULL_DATA, OTHER_DESC, FAULTS };
+
+static const zb_status refusals[FAULTS] = {ZB_OK,
+                                           ZB_ERROR_ALIASED,
+                                           ZB_ERROR_SHAPE_MISMATCH,
+                                           ZB_ERROR_INVALID_ARGUMENT,
+                                           ZB_ERROR_NULL_ARGUMENT,
+                                           ZB_ERROR_SHAPE_MISMATCH};
+
+/* Makes one loan wrong; `used` are the places of the call. Gives the number of loans. */
+static size_t spoil(scene *s, enum fault fault, zb_loan loans[SLOTS + 1], size_t count, const int used[SLOTS])
+{
+    static const zb_tensor_desc five = {ZB_DTYPE_F32, 1, {5}};
+    size_t wrong = fault == NONE ? 0 : pick(s, (unsigned)count);
+    switch (fault) {
+    case OVERLAP: /* one loan where the memory of another slot is */
+        loans[wrong].data = loans[wrong].slot == ZB_OUTPUT(0) ? s->places[0][used[0]].data : s->places[2][used[2]].data;
+        return count;
+    case SHORT:
+        loans[wrong].size -= 4;
+        return count;
+    case TWICE:
+        loans[count] = loans[wrong];
+        return count + 1;
+    case NULL_DATA:
+        loans[wrong].data = NULL;
+        return count;
+    case OTHER_DESC:
+        loans[wrong].desc = &five;
+        return count;
+    default:
+        return count;
+    }
+}
+
+static zb_status expected_of(enum fault fault, const zb_loan *loans, size_t count)
+{
+    /* an output may be larger than it has to be, and what is too small is told so */
+    for (size_t i = 0; fault == SHORT && i < count; i++) {
+        if (loans[i].slot == ZB_OUTPUT(0) && loans[i].size < (size_t)SIZE) {
+            return ZB_ERROR_BUFFER_TOO_SMALL;
+        }
+    }
+    return refusals[fault];
+}
+
+/* One run with a random part of the slots lent, or with the same part as the last time. */
+static void lend(scene *s, unsigned set)
+{
+    const zb_tensor_desc four = F32(FLOATS);
+    zb_loan loans[SLOTS + 1];
+    size_t count = 0;
+    int used[SLOTS];
+    unsigned has_desc = pick(s, 4);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        unsigned slot = (i + set) % SLOTS; /* the order is the host's */
+        used[slot] = s->bound[slot];
+        if ((set >> slot & 1) != 0) {
+            used[slot] = (int)pick(s, PLACES);
+            const zt_buffer *place = &s->places[slot][used[slot]];
+            loans[count] = slot < 2 ? zt_lend_input(slot, place) : zt_lend_output(0, place);
+            loans[count++].desc = has_desc == 0 ? &four : NULL;
+        }
+    }
+    fill(s);
+    int is_complete = used[0] >= 0 && used[1] >= 0;
+    enum fault fault = is_complete && count > 0 && pick(s, 4) == 0 ? (enum fault)pick(s, FAULTS) : NONE;
+    if (fault == OVERLAP && used[2] < 0) {
+        fault = NONE; /* an output of the engine's own overlaps nothing */
+    }
+    count = spoil(s, fault, loans, count, used);
+    zb_status expected = is_complete ? expected_of(fault, loans, count) : ZB_ERROR_UNBOUND;
+    zb_status status = zb_infer_with(s->context, loans, count, NULL);
+    CHECK_STATUS(status, expected);
+    float sum = is_complete ? (float)(1000 * (used[0] + 1) + used[1] + 1) : 0;
+    if (status == ZB_OK) {
+        s->has_run = s->is_viewable = 1;
+        for (int slot = 0; slot < SLOTS; slot++) {
+            s->reported[slot] = used[slot] >= 0 ? s->places[slot][used[slot]].data : NULL;
+            s->was_lent[slot] = (set >> slot & 1) != 0;
+        }
+        check_outputs(s, used[2], sum);
+        check_view(s, sum);
+    } else {
+        check_outputs(s, -1, 0);
+    }
+    check_report(s);
+}
+
+static void change_a_binding(scene *s)
+{
+    unsigned slot = pick(s, SLOTS);
+    int place = (int)pick(s, PLACES + 20);
+    if (place < PLACES) {
+        REQUIRE_OK(zb_tensor_bind(s->tensors[slot][place], s->context, slots[slot]));
+        s->bound[slot] = place;
+    } else {
+        REQUIRE_OK(zb_context_unbind(s->context, slots[slot]));
+        s->bound[slot] = -1;
+    }
+    s->is_viewable = 0;
+    check_view(s, 0);
+    check_report(s);
+}
+
+/* Most calls are of the same kind as the one before, as in real hosts; each kind of change comes between them. */
+static void step(scene *s, unsigned *set)
+{
+    switch (pick(s, 16)) {
+    case 0:
+        change_a_binding(s);
+        break;
+    case 1:
+        *set = pick(s, 8);
+        break;
+    case 2:
+        REQUIRE_OK(zb_context_reset_state(s->context));
+        s->is_viewable = s->is_viewable && !zt_is_tflite();
+        check_report(s);
+        break;
+    case 3:
+        REQUIRE_OK(zb_context_resize_input(s->context, ZB_INPUT(pick(s, 2)), (const int64_t[]){FLOATS}, 1));
+        s->is_viewable = 0;
+        break;
+    case 4:
+        REQUIRE_OK(zb_context_prepare(s->context));
+        break;
+    default:
+        lend(s, *set);
+        break;
+    }
+}
+
+static void calls_in_any_order(void)
+{
+    int seeds = zt_rounds(20, 2);
+    for (int seed = 1; seed <= seeds; seed++) {
+        scene s;
+        unsigned set = 7;
+        set_up(&s, (uint64_t)seed);
+        int steps = zt_rounds(400, 60);
+        for (int i = 0; i < steps; i++) {
+            step(&s, &set);
+        }
+        tear_down(&s);
+    }
+}
+
+/* A queue runs the context between two calls of the same kind. */
+static void a_queued_run_in_between(void)
+{
+    scene s;
+    zb_queue *queue = NULL;
+    set_up(&s, 77);
+    REQUIRE_OK(zb_queue_create(NULL, &queue));
+    for (int round = 0; round < 20; round++) {
+        lend(&s, 7);
+        lend(&s, 7);
+        fill(&s);
+        const zb_slot_tensor tensors[SLOTS] = {
+            {slots[0], 0, s.tensors[0][round]}, {slots[1], 0, s.tensors[1][round]}, {slots[2], 0, s.tensors[2][round]}};
+        REQUIRE_OK(zb_queue_infer_with(queue, s.context, tensors, SLOTS, NULL, NULL));
+        REQUIRE_OK(zb_queue_finish(queue, UINT64_MAX));
+        check_outputs(&s, round, (float)(1001 * (round + 1)));
+        for (int slot = 0; slot < SLOTS; slot++) {
+            s.reported[slot] = s.places[slot][round].data; /* also where the next call is refused */
+        }
+        check_report(&s);
+    }
+    zb_queue_destroy(queue);
+    tear_down(&s);
+}
+
+static const zt_test tests[] = {
+    ON_BOTH(calls_in_any_order),
+    ON_BOTH(a_queued_run_in_between),
+};
+
+ZT_MAIN(tests)

@@ -1,0 +1,112 @@
+//! Lending the same slots again.
+//!
+//! A host whose buffers move lends the same slots in every call, and nothing but addresses differs from the call before. So
+//! a call that lends exactly those, with memory that is right at first sight, looks at these addresses and at nothing else.
+
+use super::route::Route;
+use super::{Attached, Context};
+use crate::base::Side;
+use crate::memory::HostRange;
+use crate::runtime::Loan;
+
+/// What runs like the last one rely on.
+#[derive(Default)]
+pub struct Relending {
+    /// How many slots are `relendable`; 0: what is said of them does not hold any more.
+    slots: usize,
+    /// Memory of the other slots, inputs first.
+    inputs: Vec<HostRange>,
+    outputs: Vec<HostRange>,
+    has_others: bool,
+}
+
+impl Context {
+    /// Whether loans of the same slots, right at first sight, make such a call.
+    #[inline]
+    pub(super) fn may_relend(&self) -> bool {
+        self.relending.slots != 0 && !self.shapes_changed
+    }
+
+    /// Whether what was lent, each right at first sight, does.
+    #[inline]
+    pub(super) fn finds_relent(&self) -> bool {
+        self.lent.len() == self.relending.slots && !self.is_overlapping()
+    }
+
+    /// As `check_overlap` has it; that one finds the words.
+    #[inline]
+    fn is_overlapping(&self) -> bool {
+        let mut rest = self.lent.as_slice();
+        while let [loan, others @ ..] = rest {
+            rest = others;
+            let is_output = loan.slot.side == Side::Output;
+            for other in others {
+                if (is_output || other.slot.side == Side::Output) && loan.memory.overlaps(&other.memory) {
+                    return true;
+                }
+            }
+            if !self.relending.has_others {
+                continue;
+            }
+            let overlaps = |taken: &HostRange| loan.memory.overlaps(taken);
+            if self.relending.outputs.iter().any(overlaps) || (is_output && self.relending.inputs.iter().any(overlaps))
+            {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The report of such a run, where it differs.
+    #[inline]
+    pub(super) fn remember_relent(&mut self) {
+        for loan in &self.lent {
+            let position = if loan.slot.side == Side::Input { loan.slot.index } else { self.inputs + loan.slot.index };
+            self.slots[position].last.move_to(loan.memory);
+        }
+        self.stats.rebinds += self.lent.len() as u64;
+    }
+
+    /// Puts loans where a run looks that checks everything.
+    pub(super) fn spread_loans(&mut self) {
+        for number in 0..self.lent.len() {
+            let loan = self.lent[number];
+            let position = self.position_of(loan.slot);
+            let slot = &mut self.slots[position];
+            slot.loan = Some(loan.memory);
+            slot.loan_desc = None;
+        }
+    }
+
+    /// After a call that worked: whether another one that lends the same slots can be such a run.
+    pub(super) fn note_relendable(&mut self) {
+        let is_plain = !self.has_twins && !self.copies && !self.shapes_changed;
+        let is_direct = |loan: &Loan| {
+            let slot = &self.slots[self.position_of(loan.slot)];
+            matches!(slot.route, Route::Direct(_)) && slot.fit.desc().is_some() && slot.attached == Attached::Nothing
+        };
+        if !is_plain || !self.lent.iter().all(is_direct) {
+            return self.unsettle();
+        }
+        self.slots.iter_mut().for_each(|slot| slot.relendable = false);
+        for number in 0..self.lent.len() {
+            let position = self.position_of(self.lent[number].slot);
+            self.slots[position].relendable = true;
+        }
+        let (inputs, outputs) = self.slots.split_at(self.inputs);
+        let others = |slot: &super::SlotState| slot.route.memory().filter(|_| !slot.relendable).copied();
+        self.relending.inputs.clear();
+        self.relending.outputs.clear();
+        self.relending.inputs.extend(inputs.iter().filter_map(others));
+        self.relending.outputs.extend(outputs.iter().filter_map(others));
+        self.relending.has_others = !self.relending.inputs.is_empty() || !self.relending.outputs.is_empty();
+        self.relending.slots = self.lent.len();
+    }
+
+    /// What runs relied on does not hold any more.
+    #[inline]
+    pub(super) fn unsettle(&mut self) {
+        self.settled = false;
+        self.relending.slots = 0;
+    }
+}
