@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Brings everything that the build, the tests and the demo need into .deps/: tools, engines, models,
 # reference data and the recording. Safe to run again: a step whose inputs did not change is skipped.
+# setup.sh --for-demo leaves out what only the conformance tests need.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -28,6 +29,29 @@ main() {
         bash "$scripts/wasmtime.sh" "$scripts" "$venv/bin/python" "$deps/wasmtime"
     # left out: to be tried again the next time
     [ -d "$deps/wasmtime/include" ] || rm -f "$deps/stamp-wasmtime"
+    [ "${1:-}" = --for-demo ] || conformance
+}
+
+# Tests of others, of which a few files are unpacked.
+conformance() {
+    step onnx-tests "$scripts"/{unpack_wheels.py,fresh_folder.py,conformance-requirements.txt} -- \
+        python unpack_wheels.py --python "$OLDER_PYTHON" conformance-requirements.txt "$deps/onnx-tests" \
+        'onnx/backend/test/data/node/*' 'onnx-*/LICENSE*'
+    step mediapipe "$scripts"/{unpack_wheels.py,fresh_folder.py,bench-requirements.txt} -- mediapipe
+    step conformance "$scripts"/conformance/prepare.py -- python conformance/prepare.py "$deps"
+    # left out: to be tried again the next time
+    [ -d "$deps/mediapipe/mediapipe" ] || rm -f "$deps"/stamp-{mediapipe,conformance}
+}
+
+# the last version of Python that these packages have wheels for; of the files that are wanted, all have the same
+OLDER_PYTHON=3.12
+
+# The package that the benchmark has a model of too. Some systems have no wheel of it: that costs its models only.
+mediapipe() {
+    python unpack_wheels.py --python "$OLDER_PYTHON" bench-requirements.txt "$deps/mediapipe" '*.tflite' '*/LICENSE*' || {
+        echo 'set-up: mediapipe cannot be had for this system; its models are left out of the conformance tests'
+        mkdir -p "$deps/mediapipe"
+    }
 }
 
 python() {
@@ -36,4 +60,4 @@ python() {
     (cd "$scripts" && PYTHONPATH="$scripts:$scripts/models" "$venv/bin/python" "$script" "$@")
 }
 
-main
+main "$@"

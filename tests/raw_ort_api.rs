@@ -1,4 +1,4 @@
-//! The benchmark's C programs know the functions of ONNX Runtime's C API by their places in its table; here the places are
+//! The C programs of the benchmark and of the conformance tests know the functions of ONNX Runtime's C API by their places in its table; here the places are
 //! compared with those that ort-sys declares.
 
 #![cfg(feature = "onnxruntime")]
@@ -34,7 +34,8 @@ fn functions_are_where_the_header_of_the_benchmark_says() {
         SessionGetOutputCount SessionGetInputName SessionGetOutputName CreateRunOptions CreateTensorWithDataAsOrtValue
         GetTensorMutableData CreateCpuMemoryInfo AllocatorFree GetAllocatorWithDefaultOptions ReleaseEnv ReleaseStatus
         ReleaseMemoryInfo ReleaseSession ReleaseValue ReleaseRunOptions ReleaseSessionOptions RunWithBinding
-        CreateIoBinding ReleaseIoBinding BindInput BindOutput
+        CreateIoBinding ReleaseIoBinding BindInput BindOutput GetTensorElementType GetDimensionsCount GetDimensions
+        GetTensorTypeAndShape ReleaseTensorTypeAndShapeInfo
     };
     let declared: BTreeMap<String, usize> =
         declared.into_iter().map(|(name, place)| (name.to_owned(), place)).collect();
