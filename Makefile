@@ -42,6 +42,7 @@ help:
 	@echo 'make bench     speed beside the bare engines: target/bench/report.html (minutes, on a quiet machine)'
 	@echo 'make bench-peers  the same, and beside LiteRT, OpenVINO and tract'
 	@echo 'make bench-queue  what queues cost: round trips and bursts over direct runs (minutes, on a quiet machine)'
+	@echo 'make conformance  the ONNX node tests and real TFLite models: target/conformance/summary.json'
 	@echo 'make sanitize  the tests on the mock engine under thread and address sanitizer'
 	@echo 'make build     the library: shared in target/release, stripped and static as they are installed in build/shipped'
 	@echo 'make install PREFIX=dir [DESTDIR=stage] [LIBDIR=lib64] [COMPONENT=runtime|development|debug]'
@@ -55,7 +56,8 @@ help:
 	@echo 'make clean     remove what was built (not .deps)'
 
 setup:
-	@bash scripts/setup.sh
+	@bash scripts/setup.sh $(SETUP_OPTIONS)
+demo demo-wasm: SETUP_OPTIONS := --for-demo
 
 # Links in target/release, where bindings look for it.
 build: configure
@@ -130,6 +132,12 @@ bench-queue: build configure
 	build/benches/bench_queue .deps/models
 
 test: setup fmt-check clippy features packaging-check rust-test model-check c-test c-test-linked sanitize memcheck test-kotlin
+
+# The ONNX standard's node tests and real TFLite models beside the bare engines; docs/conformance.md tells of it.
+.PHONY: conformance
+conformance: configure
+	$(CMAKE) --build build --target conformance_onnx conformance_tflite
+	bash c-tests/conformance/run.sh build/c-tests/conformance .deps/conformance target/conformance
 
 header:
 	UPDATE_HEADER=1 cargo test --locked --test header

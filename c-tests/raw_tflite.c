@@ -89,6 +89,37 @@ void raw_tflite_write(raw_tflite *raw, int input, const void *data, size_t size)
     REQUIRE(copy(get(raw->interpreter, input), data, size) == 0);
 }
 
+static engine_object *slot_tensor(const raw_tflite *raw, int is_output, int slot)
+{
+    engine_object *(*get)(engine_object *, int);
+    find(raw, is_output ? "TfLiteInterpreterGetOutputTensor" : "TfLiteInterpreterGetInputTensor", &get);
+    return get(raw->interpreter, slot);
+}
+
+static int slot_count(const raw_tflite *raw, int is_output)
+{
+    int (*count)(const engine_object *);
+    find(raw, is_output ? "TfLiteInterpreterGetOutputTensorCount" : "TfLiteInterpreterGetInputTensorCount", &count);
+    return count(raw->interpreter);
+}
+
+int raw_tflite_input_count(raw_tflite *raw)
+{
+    return slot_count(raw, 0);
+}
+
+int raw_tflite_output_count(raw_tflite *raw)
+{
+    return slot_count(raw, 1);
+}
+
+size_t raw_tflite_input_size(raw_tflite *raw, int input)
+{
+    size_t (*bytes)(engine_object *);
+    find(raw, "TfLiteTensorByteSize", &bytes);
+    return bytes(slot_tensor(raw, 0, input));
+}
+
 void raw_tflite_invoke(raw_tflite *raw)
 {
     int (*invoke)(engine_object *);
@@ -107,13 +138,6 @@ const void *raw_tflite_output(raw_tflite *raw, int output, size_t *size)
     engine_object *tensor = get(raw->interpreter, output);
     *size = bytes(tensor);
     return data(tensor);
-}
-
-static engine_object *slot_tensor(const raw_tflite *raw, int is_output, int slot)
-{
-    engine_object *(*get)(engine_object *, int);
-    find(raw, is_output ? "TfLiteInterpreterGetOutputTensor" : "TfLiteInterpreterGetInputTensor", &get);
-    return get(raw->interpreter, slot);
 }
 
 void raw_tflite_quantization(raw_tflite *raw, int is_output, int slot, float *scale, int *zero_point)
@@ -177,13 +201,6 @@ const char *raw_tflite_name(raw_tflite *raw, const char *key, int is_output, int
     const char *name = get(runner, index);
     delete_runner(raw, runner);
     return name;
-}
-
-static int slot_count(const raw_tflite *raw, int is_output)
-{
-    int (*count)(const engine_object *);
-    find(raw, is_output ? "TfLiteInterpreterGetOutputTensorCount" : "TfLiteInterpreterGetInputTensorCount", &count);
-    return count(raw->interpreter);
 }
 
 int raw_tflite_named_slot(raw_tflite *raw, const char *key, int is_output, const char *name)

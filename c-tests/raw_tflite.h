@@ -12,6 +12,10 @@ void raw_tflite_resize(raw_tflite *raw, int input, const int *dims, int rank);
 void raw_tflite_allocate(raw_tflite *raw);
 void raw_tflite_write(raw_tflite *raw, int input, const void *data, size_t size);
 void raw_tflite_invoke(raw_tflite *raw);
+int raw_tflite_input_count(raw_tflite *raw);
+int raw_tflite_output_count(raw_tflite *raw);
+/* In bytes, once the tensors are allocated. */
+size_t raw_tflite_input_size(raw_tflite *raw, int input);
 /* The value of an output, until the next call. */
 const void *raw_tflite_output(raw_tflite *raw, int output, size_t *size);
 /* The numbers of the format's one scale per tensor; scale 0 where the engine knows none. `is_output` is the side. */

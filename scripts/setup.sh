@@ -32,13 +32,13 @@ main() {
     [ "${1:-}" = --for-demo ] || conformance
 }
 
-# Tests of others, of which a few files are unpacked.
+# Tests and models of others, of which only what is needed is kept.
 conformance() {
-    step onnx-tests "$scripts"/{unpack_wheels.py,fresh_folder.py,conformance-requirements.txt} -- \
-        python unpack_wheels.py --python "$OLDER_PYTHON" conformance-requirements.txt "$deps/onnx-tests" \
-        'onnx/backend/test/data/node/*' 'onnx-*/LICENSE*'
+    # these need no other step to be repeated
+    previous_stamp=
     step mediapipe "$scripts"/{unpack_wheels.py,fresh_folder.py,bench-requirements.txt} -- mediapipe
-    step conformance "$scripts"/conformance/prepare.py -- python conformance/prepare.py "$deps"
+    step conformance "$scripts"/{conformance/prepare.py,models/real.py,unpack_wheels.py,fresh_folder.py} \
+        "$scripts"/{conformance-,data-,}requirements.txt -- python conformance/prepare.py "$deps" "$OLDER_PYTHON"
     # left out: to be tried again the next time
     [ -d "$deps/mediapipe/mediapipe" ] || rm -f "$deps"/stamp-{mediapipe,conformance}
 }

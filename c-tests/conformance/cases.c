@@ -35,7 +35,11 @@ static data_file map_data(const char *folder)
     struct stat about;
     char *path = path_in(folder, "reference.bin");
     int fd = open(path, O_RDONLY);
-    REQUIRE(fd >= 0 && fstat(fd, &about) == 0 && about.st_size > 0);
+    if (fd < 0) {
+        fprintf(stderr, "%s is missing: `make setup` brings it\n", path);
+        exit(2);
+    }
+    REQUIRE(fstat(fd, &about) == 0 && about.st_size > 0);
     data.size = (size_t)about.st_size;
     /* private and writable: a control corrupts a value of the reference */
     void *bytes = mmap(NULL, data.size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);

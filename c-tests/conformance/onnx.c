@@ -1,7 +1,7 @@
 /*
  * The node tests of the ONNX standard through zerobind:
  *
- *     conformance_onnx CASES KNOWN [--to FOLDER] [--plant WHAT WAY CASE] [--only NAME]
+ *     conformance_onnx CASES KNOWN [--to FOLDER] [--plant WHAT WAY CASE] [--only NAME] [--patience SECONDS]
  *
  * CASES is the folder that the set-up prepares, KNOWN the committed list of what does not pass. Every case is run by the
  * engine alone, and by zerobind bound, lent at addresses that move, and on a queue. The program fails on a wrong case, on
@@ -21,6 +21,7 @@ typedef struct conformance {
     known_list known;
     control control;
     const char *folder, *only;
+    unsigned patience;
 } conformance;
 
 static void run_item(void *user_data, size_t item)
@@ -47,12 +48,7 @@ static void add_tally(tally *sum, const tally *one)
     for (int way = 0; way < WAY_COUNT; way++) {
         sum->runs[way] += one->runs[way];
     }
-    sum->direct += one->direct;
-    sum->empty += one->empty;
-    sum->staged_constant += one->staged_constant;
-    sum->staged_pass_through += one->staged_pass_through;
-    sum->staged_duplicate += one->staged_duplicate;
-    sum->staged_dynamic += one->staged_dynamic;
+    add_proofs(&sum->proofs, &one->proofs);
     sum->compared_bits += one->compared_bits;
 }
 
@@ -103,12 +99,12 @@ static void print_table(const conformance *all)
     printf("  %-32s %6zu\n\n", "total", all->count);
     printf("Passing cases: %u runs bound, %u lent at moving addresses, %u on a queue\n", tally->runs[WAY_BOUND],
            tally->runs[WAY_LENT], tally->runs[WAY_QUEUE]);
-    printf("  slots in place, proved           %8u\n", tally->direct);
-    printf("  slots without elements           %8u\n", tally->empty);
-    printf("  outputs copied: constants        %8u\n", tally->staged_constant);
-    printf("  outputs copied: inputs passed on %8u\n", tally->staged_pass_through);
-    printf("  outputs copied: listed twice     %8u\n", tally->staged_duplicate);
-    printf("  outputs copied: size of the run  %8u\n", tally->staged_dynamic);
+    printf("  slots in place, proved           %8u\n", tally->proofs.direct);
+    printf("  slots without elements           %8u\n", tally->proofs.empty);
+    printf("  outputs copied: constants        %8u\n", tally->proofs.constant);
+    printf("  outputs copied: inputs passed on %8u\n", tally->proofs.pass_through);
+    printf("  outputs copied: listed twice     %8u\n", tally->proofs.duplicate);
+    printf("  outputs copied: size of the run  %8u\n", tally->proofs.dynamic);
     printf("  outputs of all runs that have the bytes of the engine alone on the same memory: %u\n", tally->compared_bits);
 }
 
@@ -193,13 +189,14 @@ static size_t compare_with_known(conformance *all)
 
 static planted parse_planted(const char *word)
 {
-    static const char *const words[] = {"nothing", "output", "reference", "guard", "input", "copy", "crash", "hang", "leak"};
+    static const char *const words[] = {"nothing", "output", "reference", "data", "guard", "input",
+                                        "copy",    "crash",  "hang",      "leak"};
     for (size_t i = 1; i < sizeof words / sizeof *words; i++) {
         if (strcmp(words[i], word) == 0) {
             return (planted)i;
         }
     }
-    fprintf(stderr, "--plant %s: it is output, reference, guard, input, copy, crash, hang or leak\n", word);
+    fprintf(stderr, "--plant %s: it is output, reference, data, guard, input, copy, crash, hang or leak\n", word);
     exit(2);
 }
 
@@ -221,6 +218,8 @@ static void parse(conformance *all, int argc, char **argv)
             all->folder = argv[++i];
         } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
             all->only = argv[++i];
+        } else if (strcmp(argv[i], "--patience") == 0 && i + 1 < argc) {
+            all->patience = (unsigned)strtoul(argv[++i], NULL, 10);
         } else if (strcmp(argv[i], "--plant") == 0 && i + 3 < argc) {
             all->control.planted = parse_planted(argv[i + 1]);
             all->control.way = parse_way(argv[i + 2]);
@@ -250,15 +249,17 @@ int main(int argc, char **argv)
     conformance all;
     memset(&all, 0, sizeof all);
     if (argc < 3) {
-        fprintf(stderr, "usage: conformance_onnx CASES KNOWN [--to FOLDER] [--plant WHAT WAY CASE] [--only NAME]\n");
+        fprintf(stderr, "usage: conformance_onnx CASES KNOWN [--to FOLDER] [--plant WHAT WAY CASE] [--only NAME] "
+                        "[--patience SECONDS]\n");
         return 2;
     }
+    all.patience = PATIENCE_SECONDS;
     parse(&all, argc, argv);
     all.cases = read_cases(argv[1], &all.count);
     all.known = read_known(argv[2]);
     select_cases(&all);
     all.verdicts = share((all.count + 1) * sizeof *all.verdicts);
-    workers workers = {run_item, item_crashed, &all, all.count, BATCH, PATIENCE_SECONDS};
+    workers workers = {run_item, item_crashed, &all, all.count, BATCH, all.patience};
     run_workers(&workers);
     print_table(&all);
     if (all.folder != NULL) {

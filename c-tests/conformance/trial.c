@@ -1,7 +1,6 @@
 #include "trial.h"
 
 #include "compare.h"
-#include "proof.h"
 
 #include <stdarg.h>
 
@@ -162,6 +161,27 @@ outcome check_values(trial *trial, slot_memory *memory)
     }
     int is_comparable = trial->raw->outcome == RAW_RIGHT && trial->raw->is_repeatable && !trial->may_copy;
     return result == OUTCOME_RIGHT && is_comparable ? compare_bits(trial, memory) : result;
+}
+
+/* Where a copy was asked for, at least one has to have been made. */
+static outcome prove_slots(trial *trial, zb_context *context, const slot_memory *memory)
+{
+    const reference_case *each = trial->each;
+    char why[384];
+    proof_tally before = trial->tally.proofs;
+    for (size_t i = 0; i < each->input_count + each->output_count; i++) {
+        int is_input = i < each->input_count;
+        size_t index = is_input ? i : i - each->input_count;
+        zb_slot slot = is_input ? trial->inputs[index] : trial->outputs[index];
+        const zt_buffer *buffer = is_input ? &memory->inputs[index] : &memory->outputs[index];
+        if (!prove_slot(context, slot, buffer, trial->may_copy, &trial->tally.proofs, why, sizeof why)) {
+            return wrong(trial, "%s: %s", is_input ? each->inputs[index].name : each->outputs[index].name, why);
+        }
+    }
+    if (trial->may_copy && proofs_copied(&trial->tally.proofs) == proofs_copied(&before)) {
+        return wrong(trial, "copies were allowed, and none was needed");
+    }
+    return OUTCOME_RIGHT;
 }
 
 outcome check_run(trial *trial, zb_context *context, slot_memory *memory)

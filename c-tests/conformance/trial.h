@@ -3,6 +3,7 @@
 #define ZEROBIND_CONFORMANCE_TRIAL_H
 
 #include "cases.h"
+#include "proof.h"
 #include "raw_onnx.h"
 
 typedef enum way { WAY_BOUND, WAY_LENT, WAY_QUEUE, WAY_COUNT } way;
@@ -12,8 +13,10 @@ typedef enum planted {
     PLANT_NOTHING,
     /* one byte of an output that zerobind has computed */
     PLANT_OUTPUT,
-    /* one byte of the reference, for the raw engine too */
+    /* one byte of the reference, after the engine alone was compared with it */
     PLANT_REFERENCE,
+    /* one byte of the reference, before */
+    PLANT_DATA,
     /* the byte behind an output */
     PLANT_GUARD,
     /* one byte of an input after the run */
@@ -40,7 +43,7 @@ typedef enum outcome {
 typedef struct tally {
     /* by way */
     unsigned runs[WAY_COUNT];
-    unsigned direct, empty, staged_constant, staged_pass_through, staged_duplicate, staged_dynamic;
+    proof_tally proofs;
     /* outputs that have the bytes which the engine alone gives on the same memory */
     unsigned compared_bits;
 } tally;

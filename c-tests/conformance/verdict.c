@@ -156,12 +156,15 @@ void try_case(const reference_case *each, const control *control, verdict *verdi
     raw_result raw;
     trial trial;
     int is_control = control != NULL && strcmp(control->name, each->name) == 0;
-    if (is_control && control->planted == PLANT_REFERENCE) {
+    if (is_control && control->planted == PLANT_DATA) {
         corrupt_reference(each);
     }
     verdict->stage = STAGE_RAW;
     run_raw(each, &raw);
     verdict->stage = STAGE_ZEROBIND;
+    if (is_control && control->planted == PLANT_REFERENCE) {
+        corrupt_reference(each);
+    }
     memset(&trial, 0, sizeof trial);
     trial.each = each;
     trial.raw = &raw;
@@ -176,7 +179,8 @@ void judge_crash(verdict *verdict, int signal, int exit_code)
 {
     char text[128];
     describe_end(signal, exit_code, text, sizeof text);
-    if (verdict->stage == STAGE_RAW) {
+    /* an exit is one of these programs' own: something that has to work did not */
+    if (verdict->stage == STAGE_RAW && signal != 0) {
         decide(verdict, CLASS_ENGINE_CANNOT, "crashes", text);
     } else {
         decide(verdict, CLASS_WRONG, way_name(verdict->way), text);

@@ -15,9 +15,6 @@ static outcome choose_offsets(trial *trial, zb_context *context, int round, size
             return refuse(trial, status, "zb_context_get_requirements");
         }
         offsets[i] = (size_t)needs.alignment * (2 * (size_t)round - 1) % 64;
-        if (is_planted(trial, PLANT_COPY)) {
-            offsets[i] = 1;
-        }
     }
     return OUTCOME_RIGHT;
 }
@@ -45,6 +42,9 @@ outcome run_lent(trial *trial)
     slot_memory memory[ROUNDS];
     size_t offsets[2 * MOST_SLOTS] = {0};
     int made = 0;
+    for (size_t i = 0; i < 2 * MOST_SLOTS && is_planted(trial, PLANT_COPY); i++) {
+        offsets[i] = 1;
+    }
     outcome result = make_context(trial, &context);
     /* all memory stays until the end, so that no address comes again, and a late write would be seen */
     while (made < ROUNDS && result == OUTCOME_RIGHT) {

@@ -1,4 +1,7 @@
-"""prepare.py DEPS: what the conformance tests read, out of the unpacked wheels, into DEPS/conformance.
+"""prepare.py DEPS PYTHON: what the conformance tests read, into DEPS/conformance.
+
+The node tests are read out of the wheel of onnx for that version of Python, which is downloaded; the TFLite models are
+those of packages that are unpacked already.
 
 cases.txt and reference.bin are the node tests of onnx in a form that needs no protobuf to read:
 
@@ -12,19 +15,25 @@ tflite.txt lists the TFLite models, and the shapes that an input is given first:
 
     model NAME PATH
     resize INPUT RANK DIM...
+    derived NAME PATH
 """
 
 import json
 import pathlib
 import sys
+import tempfile
+import zipfile
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
+import unpack_wheels
 from fresh_folder import fresh_folder
+from real import cut_last_layer
 
-NODE_TESTS = "onnx-tests/onnx/onnx/backend/test/data/node"
+REQUIREMENTS = "conformance-requirements.txt"
+NODE_TESTS = "onnx/backend/test/data/node/"
 # as onnx's own loader has them for a case without a data.json
 DEFAULT_TOLERANCES = {"rtol": 1e-3, "atol": 1e-7}
 # the engine's first reads of vectors are at multiples of 64
@@ -33,6 +42,7 @@ FOUR_BITS = {onnx.TensorProto.INT4, onnx.TensorProto.UINT4}
 
 # folders of DEPS; mediapipe has no wheel for some systems
 TFLITE_PACKAGES = ("mediapipe/mediapipe", "packages/pymicro_wakeword", "packages/pyopen_wakeword", "packages/basic_pitch")
+SCORES_OF_ZERO = "packages/pymicro_wakeword"
 # the engine cannot plan this one at its declared shape; 1760 samples are what its package feeds it
 RESIZED = {"pyopen_wakeword/melspectrogram": [(0, (1, 1760))]}
 
@@ -65,58 +75,72 @@ def packed(tensor):
     return (nibbles[0::2] | nibbles[1::2] << 4).tobytes()
 
 
-def read_tensor(path, declared_type):
-    tensor = onnx.TensorProto.FromString(path.read_bytes())
+def read_tensor(content, declared_type):
+    tensor = onnx.TensorProto.FromString(content)
     if tensor.data_type == onnx.TensorProto.UINT16 and declared_type == onnx.TensorProto.BFLOAT16:
         # the bits are right; when these were written, numpy had no name for the type
         tensor.data_type = declared_type
     if tensor.data_type != declared_type:
-        raise SystemExit(f"{path}: type {tensor.data_type}; the model declares {declared_type}")
+        raise SystemExit(f"a tensor of type {tensor.data_type}; the model declares {declared_type}")
     return tensor
 
 
-def slot_line(side, declared, path, reference):
+def slot_line(side, declared, content, reference):
     kind = declared.type.WhichOneof("value").removesuffix("_type")
     if kind != "tensor":
         return f"{side} {kind} 0 0 0 0 {declared.name}"
-    tensor = read_tensor(path, declared.type.tensor_type.elem_type)
+    tensor = read_tensor(content, declared.type.tensor_type.elem_type)
     content = b"" if tensor.data_type == onnx.TensorProto.STRING else packed(tensor)
     numbers = [tensor.data_type, reference.append(content), len(content), len(tensor.dims), *tensor.dims]
     return " ".join([side, kind, *map(str, numbers), declared.name])
 
 
-def case_lines(folder, reference):
-    model = onnx.load(folder / "model.onnx")
-    stated = folder / "data.json"
-    tolerances = DEFAULT_TOLERANCES | (json.loads(stated.read_text()) if stated.exists() else {})
-    sets = sorted(path.name for path in folder.glob("test_data_set_*"))
-    if sets != ["test_data_set_0"]:
-        raise SystemExit(f"{folder}: one set of data is expected, there are {sets}")
-    yield f"case {folder.name} {tolerances['rtol']} {tolerances['atol']} {folder.resolve() / 'model.onnx'}"
+def case_lines(name, files, path, reference):
+    """`files` are those of the case's folder, by their names in it; the model comes to lie at `path`."""
+    model = onnx.load_from_string(files.pop("model.onnx"))
+    tolerances = DEFAULT_TOLERANCES | json.loads(files.pop("data.json", "{}"))
+    yield f"case {name} {tolerances['rtol']} {tolerances['atol']} {path}"
     for side, slots in (("input", model.graph.input), ("output", model.graph.output)):
-        files = sorted((folder / sets[0]).glob(f"{side}_*.pb"))
-        if len(files) != len(slots):
-            raise SystemExit(f"{folder}: {len(files)} {side}s in the data, {len(slots)} in the model")
         for index, declared in enumerate(slots):
-            yield slot_line(side, declared, folder / sets[0] / f"{side}_{index}.pb", reference)
+            yield slot_line(side, declared, files.pop(f"test_data_set_0/{side}_{index}.pb"), reference)
+    if files:
+        raise SystemExit(f"{name}: not expected in its folder: {sorted(files)}")
 
 
-def write_cases(source, target):
+def node_tests(archive):
+    """The files of each case's folder: {case: {name: content}}."""
+    cases = {}
+    for path in archive.namelist():
+        if path.startswith(NODE_TESTS) and not path.endswith("/"):
+            case, _, name = path.removeprefix(NODE_TESTS).partition("/")
+            cases.setdefault(case, {})[name] = archive.read(path)
+    return cases
+
+
+def write_cases(archive, target, final):
+    """`final` is where the folder will be when it is complete."""
     reference = ReferenceFile(target / "reference.bin")
+    (target / "node").mkdir()
     lines = []
-    for folder in sorted(source.iterdir()):
-        lines += case_lines(folder, reference)
+    for name, files in sorted(node_tests(archive).items()):
+        (target / "node" / f"{name}.onnx").write_bytes(files["model.onnx"])
+        lines += case_lines(name, files, final / "node" / f"{name}.onnx", reference)
     reference.close()
     return write_lines(target / "cases.txt", lines)
 
 
-def tflite_lines(deps):
+def tflite_lines(deps, target, final):
+    """A wake word's score is 0 for nearly every sound; therefore there is also each without its last layer."""
     for package in TFLITE_PACKAGES:
         for path in sorted((deps / package).rglob("*.tflite")):
             name = f"{pathlib.Path(package).name}/{path.stem}"
             yield f"model {name} {path.resolve()}"
             for slot, dims in RESIZED.get(name, []):
                 yield " ".join(map(str, ("resize", slot, len(dims), *dims)))
+            if package == SCORES_OF_ZERO:
+                features = f"{path.stem}_features.tflite"
+                cut_last_layer(path, target / features)
+                yield f"derived {name}_features {final / features}"
 
 
 def write_lines(path, lines):
@@ -125,12 +149,16 @@ def write_lines(path, lines):
     return sum(line.startswith(("case ", "model ")) for line in lines)
 
 
-def main(deps):
-    with fresh_folder(deps / "conformance") as target:
-        cases = write_cases(deps / NODE_TESTS, target)
-        models = write_lines(target / "tflite.txt", list(tflite_lines(deps)))
+def main(deps, python):
+    final = deps.absolute() / "conformance"
+    with tempfile.TemporaryDirectory() as folder, fresh_folder(final) as target:
+        unpack_wheels.download(REQUIREMENTS, folder, python)
+        (wheel,) = pathlib.Path(folder).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            cases = write_cases(archive, target, final)
+        models = write_lines(target / "tflite.txt", list(tflite_lines(deps, target, final)))
     print(f"conformance: {cases} node tests of onnx, {models} TFLite models")
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]))
+    main(pathlib.Path(sys.argv[1]), sys.argv[2])

@@ -34,11 +34,11 @@ def copy(packages, models):
     for name, (package, path) in FILES.items():
         shutil.copyfile(packages / package / path, models / name)
     fold_shapes(models / "basic_pitch.tflite", models / "basic_pitch_static.tflite")
-    cut_okay_nabu(models / "okay_nabu.tflite", models / "okay_nabu_features.tflite")
+    cut_last_layer(models / "okay_nabu.tflite", models / "okay_nabu_features.tflite")
 
 
-def cut_okay_nabu(source, target):
-    """The same file with one number changed: the output is what its last fully connected layer reads."""
+def cut_last_layer(source, target):
+    """The same file of a wake word with one number changed: the output is what its last fully connected layer reads."""
     content = bytearray(source.read_bytes())
     graph = TfliteFile.GetRootAs(content).Subgraphs(0)
     last_layer = [graph.Operators(index) for index in range(graph.OperatorsLength())
