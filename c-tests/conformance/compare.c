@@ -86,7 +86,7 @@ int is_right(const reference_case *each, const reference_slot *reference, const 
     }
     if (!read_number(reference->desc.dtype, reference->bytes, 0, &wanted)) {
         int same = is_same(reference, got);
-        snprintf(why, capacity, same ? "" : "%s: other bytes than the reference", reference->name);
+        snprintf(why, capacity, "%s: other bytes than the reference", reference->name);
         return same;
     }
     for (size_t i = 0; i < reference->size * 8 / bits; i++) {

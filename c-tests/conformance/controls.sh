@@ -53,7 +53,7 @@ onnx_controls() {
     finds '^wrong test_add: is wrong (lent: x: copied without a documented reason' "$known" $only --plant copy lent test_add
     finds '^wrong test_add: is wrong (bound: copies were allowed, and none' "$known" $only --plant copy bound test_add
     finds '^wrong test_add: is wrong (queue: objects of zerobind' "$known" $only --plant leak queue test_add
-    finds '^wrong test_add: is wrong (bound: signal 14' "$known" --patience 1 $only --plant hang bound test_add
+    finds '^wrong test_add: is wrong (bound: signal 14' "$known" --patience 5 $only --plant hang bound test_add
 
     # the list: one too many, one too few, another status, another number of cases
     { cat "$known"; echo 'unsupported test_add ZB_ERROR_UNSUPPORTED'; } >"$folder/longer"

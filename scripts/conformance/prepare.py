@@ -130,13 +130,18 @@ def write_cases(archive, target, final):
 
 
 def tflite_lines(deps, target, final):
-    """A wake word's score is 0 for nearly every sound; therefore there is also each without its last layer."""
+    """A wake word's score is 0 for nearly every sound: there is also each without its last layer, which shows its state.
+
+    Of a model that is given a shape there is also the one as declared, which the engine has to refuse.
+    """
     for package in TFLITE_PACKAGES:
         for path in sorted((deps / package).rglob("*.tflite")):
             name = f"{pathlib.Path(package).name}/{path.stem}"
             yield f"model {name} {path.resolve()}"
             for slot, dims in RESIZED.get(name, []):
                 yield " ".join(map(str, ("resize", slot, len(dims), *dims)))
+            if name in RESIZED:
+                yield f"derived {name}_as_declared {path.resolve()}"
             if package == SCORES_OF_ZERO:
                 features = f"{path.stem}_features.tflite"
                 cut_last_layer(path, target / features)
