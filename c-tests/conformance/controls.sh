@@ -54,6 +54,10 @@ onnx_controls() {
     finds '^wrong test_add: is wrong (bound: copies were allowed, and none' "$known" $only --plant copy bound test_add
     finds '^wrong test_add: is wrong (queue: objects of zerobind' "$known" $only --plant leak queue test_add
     finds '^wrong test_add: is wrong (bound: signal 14' "$known" --patience 5 $only --plant hang bound test_add
+    # what the engine computes otherwise than the reference has to be the engine's all the same
+    passes "$known" --only test_dft
+    finds '^wrong test_dft: is wrong (lent: output y has other bytes than the engine alone' "$known" --only test_dft \
+        --plant output lent test_dft
 
     # the list: one too many, one too few, another status, another number of cases
     { cat "$known"; echo 'unsupported test_add ZB_ERROR_UNSUPPORTED'; } >"$folder/longer"

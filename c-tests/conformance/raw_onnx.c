@@ -119,7 +119,7 @@ static int has_desc(const reference_slot *slot, const OrtValue *value, raw_resul
     return same;
 }
 
-/* Keeps the bytes of a right value, and whether they are those of the run before. */
+/* Keeps the bytes of a value, and whether they are those of the run before. */
 static void keep(raw_result *result, size_t index, const void *bytes, size_t size)
 {
     unsigned char **kept = &result->outputs[index];
@@ -132,23 +132,25 @@ static void keep(raw_result *result, size_t index, const void *bytes, size_t siz
     memcpy(*kept, bytes, size);
 }
 
-static raw_outcome judge(const reference_case *each, OrtValue **outputs, raw_result *result)
+/* One value that differs makes the outcome RAW_DIFFERS; the others are kept all the same. */
+static void judge(const reference_case *each, OrtValue **outputs, raw_result *result)
 {
     for (size_t i = 0; i < each->output_count; i++) {
         const reference_slot *slot = &each->outputs[i];
         void *bytes = NULL;
         if (!has_desc(slot, outputs[i], result)) {
-            return RAW_DIFFERS;
+            result->outcome = RAW_DIFFERS;
+            result->is_repeatable = 0;
+            return;
         }
         REQUIRE(engine()->api.GetTensorMutableData(outputs[i], &bytes) == NULL);
         if (!is_right(each, slot, bytes, result->why, sizeof result->why)) {
-            return RAW_DIFFERS;
+            result->outcome = RAW_DIFFERS;
         }
         if (slot->size > 0) {
             keep(result, i, bytes, slot->size);
         }
     }
-    return RAW_RIGHT;
 }
 
 /* The values of a run; the engine makes outputs that are NULL. */
@@ -181,19 +183,19 @@ static void free_values(run_values *values)
     }
 }
 
-static raw_outcome run_once(const reference_case *each, OrtSession *session, raw_result *result)
+static void run_once(const reference_case *each, OrtSession *session, raw_result *result)
 {
     run_values values;
     memset(&values, 0, sizeof values);
     for (size_t i = 0; i < each->input_count; i++) {
         values.inputs[i] = wrap(&each->inputs[i], each->inputs[i].bytes, result);
     }
-    raw_outcome outcome = RAW_RUN_FAILS;
     if (call_run(each, session, &values, result)) {
-        outcome = judge(each, values.outputs, result);
+        judge(each, values.outputs, result);
+    } else {
+        result->outcome = RAW_RUN_FAILS;
     }
     free_values(&values);
-    return outcome;
 }
 
 int run_raw_there(const reference_case *each, const raw_result *result, void *const *inputs, void *const *outputs)
@@ -223,8 +225,8 @@ void run_raw(const reference_case *each, raw_result *result)
         return;
     }
     result->outcome = is_numeric(each) ? RAW_RIGHT : RAW_SESSION_ONLY;
-    for (int i = 0; i < RUNS && result->outcome == RAW_RIGHT; i++) {
-        result->outcome = run_once(each, session, result);
+    for (int i = 0; i < RUNS && (result->outcome == RAW_RIGHT || result->outcome == RAW_DIFFERS); i++) {
+        run_once(each, session, result);
     }
 }
 

@@ -17,7 +17,7 @@ typedef struct raw_result {
     raw_outcome outcome;
     /* of an engine that cannot: its text, or the first value that differs */
     char why[400];
-    /* every run gave the same bytes */
+    /* every run gave values of the reference's types and shapes, and the same bytes */
     int is_repeatable;
     /* the engine's session, which stays for run_raw_there; NULL if there is none */
     void *session;

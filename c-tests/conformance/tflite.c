@@ -8,13 +8,14 @@
  * proves in a process of its own each time. The program fails on every run that differs, on a model that cannot be run and is
  * not on the list, and on one that is on the list and can. --to writes tflite.json into a folder.
  */
+#include "arguments.h"
 #include "known.h"
 #include "stream.h"
 #include "workers.h"
 
 #include <unistd.h>
 
-enum { PATIENCE_SECONDS = 300 };
+enum { RUNS = 20, PATIENCE_SECONDS = 300 };
 
 /* A model with one kind of kernels. */
 typedef struct item {
@@ -180,37 +181,20 @@ static size_t compare_with_known(conformance *all)
 
 /* --- arguments --- */
 
-static stream_plant parse_plant(const char *word)
-{
-    static const char *const words[] = {"nothing", "output", "input", "crash"};
-    for (size_t i = 1; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(words[i], word) == 0) {
-            return (stream_plant)i;
-        }
-    }
-    fprintf(stderr, "--plant %s: it is output, input or crash\n", word);
-    exit(2);
-}
-
 static void parse(conformance *all, int argc, char **argv)
 {
-    for (int i = 3; i < argc; i++) {
-        if (strcmp(argv[i], "--to") == 0 && i + 1 < argc) {
-            all->folder = argv[++i];
-        } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
-            all->only = argv[++i];
-        } else if (strcmp(argv[i], "--kernels") == 0 && i + 1 < argc) {
-            all->kernels = argv[++i];
-        } else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
-            all->runs = (unsigned)strtoul(argv[++i], NULL, 10);
-        } else if (strcmp(argv[i], "--plant") == 0 && i + 2 < argc) {
-            all->plant = parse_plant(argv[i + 1]);
-            all->victim = argv[i + 2];
-            i += 2;
-        } else {
-            fprintf(stderr, "unknown argument %s\n", argv[i]);
-            exit(2);
-        }
+    static const char *const mistakes[] = {"nothing", "output", "input", "crash"};
+    char **folder = NULL, **only = NULL, **kernels = NULL, **runs = NULL, **plant = NULL;
+    const option options[] = {
+        {"--to", 1, &folder}, {"--only", 1, &only}, {"--kernels", 1, &kernels}, {"--runs", 1, &runs}, {"--plant", 2, &plant}};
+    parse_options(argc, argv, 3, options, sizeof options / sizeof *options);
+    all->folder = folder == NULL ? NULL : folder[0];
+    all->only = only == NULL ? NULL : only[0];
+    all->kernels = kernels == NULL ? NULL : kernels[0];
+    all->runs = runs == NULL ? RUNS : (unsigned)strtoul(runs[0], NULL, 10);
+    if (plant != NULL) {
+        all->plant = (stream_plant)parse_word(plant[0], mistakes, sizeof mistakes / sizeof *mistakes);
+        all->victim = plant[1];
     }
 }
 
@@ -241,7 +225,6 @@ int main(int argc, char **argv)
                         "[--kernels plain|xnnpack] [--plant output|input|crash NAME]\n");
         return 2;
     }
-    all.runs = 20;
     parse(&all, argc, argv);
     all.models = read_models(argv[1], &all.model_count);
     all.known = read_known(argv[2]);

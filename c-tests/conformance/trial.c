@@ -80,7 +80,7 @@ static outcome check_output(trial *trial, size_t index, const zt_buffer *buffer)
     if (!zt_check_guards(buffer, __FILE__, __LINE__, reference->name)) {
         return wrong(trial, "output %s: bytes beside it were written", reference->name);
     }
-    if (!is_right(trial->each, reference, buffer->data, why, sizeof why)) {
+    if (trial->raw->outcome == RAW_RIGHT && !is_right(trial->each, reference, buffer->data, why, sizeof why)) {
         return wrong(trial, "output %s", why);
     }
     return OUTCOME_RIGHT;
@@ -159,7 +159,7 @@ outcome check_values(trial *trial, slot_memory *memory)
     for (size_t i = 0; i < trial->each->input_count && result == OUTCOME_RIGHT; i++) {
         result = check_input(trial, i, &memory->inputs[i]);
     }
-    int is_comparable = trial->raw->outcome == RAW_RIGHT && trial->raw->is_repeatable && !trial->may_copy;
+    int is_comparable = trial->raw->session != NULL && trial->raw->is_repeatable && !trial->may_copy;
     return result == OUTCOME_RIGHT && is_comparable ? compare_bits(trial, memory) : result;
 }
 

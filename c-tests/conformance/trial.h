@@ -32,7 +32,7 @@ typedef enum planted {
 } planted;
 
 typedef enum outcome {
-    /* every value is right, and so are all proofs */
+    /* every value is right, and so are all proofs; where the engine alone differs from the reference, its values are right */
     OUTCOME_RIGHT,
     /* a call gave a status other than ZB_OK */
     OUTCOME_REFUSED,

@@ -125,13 +125,14 @@ static void decide(verdict *verdict, verdict_class class, const char *how, const
     snprintf(verdict->why, sizeof verdict->why, "%s", why);
 }
 
-/* What zerobind and the engine alone made of the case; only what the engine itself can do can be wrong here. */
+/* What zerobind and the engine alone made of the case: the engine excuses a refusal of zerobind's only by one of its own. */
 static void judge(const trial *trial, outcome result, verdict *verdict)
 {
     const raw_result *raw = trial->raw;
-    if (result == OUTCOME_RIGHT) {
+    int raw_refuses = raw->outcome == RAW_NO_SESSION || raw->outcome == RAW_RUN_FAILS;
+    if (result == OUTCOME_RIGHT && raw->outcome != RAW_DIFFERS) {
         decide(verdict, CLASS_PASS, verdict->copied ? "copied" : "in-place", "");
-    } else if (raw->outcome != RAW_RIGHT && raw->outcome != RAW_SESSION_ONLY) {
+    } else if (result == OUTCOME_RIGHT || (result == OUTCOME_REFUSED && raw_refuses)) {
         decide(verdict, CLASS_ENGINE_CANNOT, raw_outcome_name(raw->outcome), raw->why);
     } else if (result == OUTCOME_REFUSED && trial->status == ZB_ERROR_UNSUPPORTED) {
         decide(verdict, CLASS_UNSUPPORTED, zb_status_name(trial->status), trial->why);
