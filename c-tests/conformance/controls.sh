@@ -88,6 +88,8 @@ tflite_controls() {
     passes "$known" --only $refused
     grep -v " $refused:plain " "$known" >"$folder/shorter"
     finds "^$refused:plain cannot be run and is not on the list" "$folder/shorter" --only $refused
+    sed "s|\($refused:plain\) .*|\1 CONV_2D|" "$known" >"$folder/other"
+    finds "^$refused:plain cannot be run for another reason" "$folder/other" --only $refused
 }
 
 "${kind}_controls"

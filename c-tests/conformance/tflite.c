@@ -154,7 +154,11 @@ static const char *complaint(const stream_result *result, const known_entry *kno
         return "differs from the bare engine";
     }
     if (result->class == STREAM_REFUSED) {
-        return known != NULL ? NULL : "cannot be run and is not on the list";
+        if (known == NULL) {
+            return "cannot be run and is not on the list";
+        }
+        /* zerobind's text has the engine's words */
+        return strstr(result->why, known->how) != NULL ? NULL : "cannot be run for another reason than on the list";
     }
     return known == NULL ? NULL : "can be run now: take it off the list";
 }
