@@ -107,7 +107,7 @@ def copying_promise(results, engine):
 def no_allocations(results):
     what, must = "heap allocations at zerobind's own sites in a bound or lent run", "0"
     counts = [case["allocs_zerobind"] for case in results["cases"]
-              if case["id"].endswith(("_bound", "_lent", "_ring3")) or case["id"].startswith("real_")]
+              if case["id"].endswith(("_bound", "_lent", "_ring3", "_ring32")) or case["id"].startswith("real_")]
     counts = [count for count in counts if count is not None]
     if not counts:
         return missing(what, must)
