@@ -14,8 +14,8 @@ import run
 
 BOTH = ("onnxruntime", "tflite")
 EXPECTED = {
-    **dict.fromkeys(("add4_bound", "add256_bound", "add4_lent", "add4_lent_ring3", "add4_lent_ring32", "add4_rebind", "big16_bound", "big64_bound",
-                     "slice_bound", "real_pitch", "load_engine", "load_cold", "load_warm", "load_resident", "load_anonymous",
+    **dict.fromkeys(("add4_bound", "add256_bound", "add4_lent", "add4_lent_ring3", "add4_lent_ring32", "add4_rebind",
+                     "big16_bound", "big64_bound", "slice_bound", "real_pitch", "load_engine", "load_cold", "load_warm", "load_resident", "load_anonymous",
                      "load_peak_path", "load_peak_bytes", "load_peak_copy", "queue_round_trip", "queue_burst_64",
                      "queue_burst_1024"), BOTH),
     **dict.fromkeys(("real_voice", "real_detector"), ("onnxruntime",)),
