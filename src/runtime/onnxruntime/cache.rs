@@ -16,7 +16,7 @@ const GROUP: usize = 4;
 /// same places takes that of the oldest.
 pub struct Cache<V> {
     groups: usize,
-    entries: Vec<Entry<V>>,
+    entries: Vec<[Entry<V>; GROUP]>,
     described: Option<Described>,
 }
 
@@ -56,7 +56,7 @@ impl<V> Cache<V> {
 
     #[inline]
     pub fn entry(&self, position: usize) -> &Entry<V> {
-        &self.entries[position]
+        &self.entries[position / GROUP][position % GROUP]
     }
 
     /// What the values describe, if there are any.
@@ -75,29 +75,39 @@ impl<V> Cache<V> {
     #[inline]
     pub fn find(&self, address: usize) -> Option<usize> {
         let group = self.group(address);
-        let places = self.entries.get(group..group + GROUP)?;
-        places.iter().position(|entry| entry.is_for(address)).map(|place| group + place)
+        let places = self.entries.get(group)?;
+        for (place, entry) in places.iter().enumerate() {
+            if entry.is_for(address) {
+                return Some(GROUP * group + place);
+            }
+        }
+        None
     }
 
     /// Puts in the value for an address that has none, of the description of those that are here.
     #[inline]
     pub fn put(&mut self, address: usize, value: V, serial: u64) -> usize {
         let group = self.group(address);
-        let oldest = (group..group + GROUP).min_by_key(|place| self.entries[*place].serial);
-        let place = oldest.unwrap_or(group);
-        self.entries[place] = Entry { address, serial, value: Some(value) };
-        place
+        let places = &mut self.entries[group];
+        let mut oldest = 0;
+        for place in 1..GROUP {
+            if places[place].serial < places[oldest].serial {
+                oldest = place;
+            }
+        }
+        places[oldest] = Entry { address, serial, value: Some(value) };
+        GROUP * group + oldest
     }
 
     /// Lets all go and puts in the first value of another description. On failure nothing changes.
     #[cold]
     pub fn put_other(&mut self, address: usize, value: V, serial: u64, desc: &Desc, known: Known) -> Result<usize> {
-        let (room, mut entries) = (GROUP * self.groups, Vec::new());
-        if entries.try_reserve_exact(room).is_err() {
-            return fail!(OutOfMemory, "no memory for a list of {room} values");
+        if self.entries.is_empty() && self.entries.try_reserve_exact(self.groups).is_err() {
+            return fail!(OutOfMemory, "no memory for a list of {} values", GROUP * self.groups);
         }
-        entries.resize_with(room, || Entry { address: 0, serial: 0, value: None });
-        self.entries = entries;
+        // in place: a sequence that grows comes here in every run
+        self.entries.clear();
+        self.entries.resize_with(self.groups, || std::array::from_fn(|_| Entry { address: 0, serial: 0, value: None }));
         self.described = Some(Described { desc: *desc, known });
         Ok(self.put(address, value, serial))
     }
@@ -106,7 +116,7 @@ impl<V> Cache<V> {
     #[inline]
     fn group(&self, address: usize) -> usize {
         let mixed = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        GROUP * ((mixed * self.groups as u64) >> 32) as usize
+        ((mixed * self.groups as u64) >> 32) as usize
     }
 }
 
@@ -166,7 +176,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(cache.entries.len(), 8);
+        assert_eq!(cache.entries.len(), 8 / GROUP);
     }
 
     #[test]
