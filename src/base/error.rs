@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::room::text;
+
 macro_rules! statuses {
     ($($(#[$doc:meta])* $variant:ident = $value:literal, $name:literal;)*) => {
         /// What a call ended with. The numbers are part of the ABI and are never reused.
@@ -71,7 +73,11 @@ impl Error {
 
     /// The same error with the place it happened at put before its text.
     pub fn at(mut self, place: impl fmt::Display) -> Error {
-        self.text = format!("{place}: {}", self.text);
+        let placed = text!("{place}: {}", self.text);
+        // without memory for both, what happened matters more
+        if placed.len() > self.text.len() {
+            self.text = placed;
+        }
         self
     }
 }
@@ -85,7 +91,7 @@ impl fmt::Display for Error {
 /// `fail!(Status, "text {}", value)`: an `Err` with a formatted text.
 macro_rules! fail {
     ($status:ident, $($text:tt)*) => {
-        Err($crate::base::Error::new($crate::base::Status::$status, format!($($text)*)))
+        Err($crate::base::Error::new($crate::base::Status::$status, $crate::base::text!($($text)*)))
     };
 }
 pub(crate) use fail;

@@ -9,6 +9,7 @@ mod error;
 mod kind;
 pub mod log;
 mod metadata;
+pub mod room;
 mod signature;
 mod slot;
 
@@ -19,5 +20,7 @@ pub(crate) use error::fail;
 pub use error::{Error, Result, Status};
 pub use kind::Kind;
 pub use metadata::{Metadata, MetadataValue};
+pub use room::Gather;
+pub(crate) use room::text;
 pub use signature::{Signature, SignatureSlots};
 pub use slot::{DimNames, Quantization, Side, Slot, SlotFlags, SlotInfo};

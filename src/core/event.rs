@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::count::Counted;
 use super::queue::OpId;
-use crate::base::{Desc, Error, Kind, Result, Side, Slot, Status, fail};
+use crate::base::room::push;
+use crate::base::{Desc, Error, Kind, Result, Side, Slot, Status, fail, text};
 #[cfg(unix)]
 use crate::memory::Signal;
 use crate::sync::{self, AtomicBool, Condvar, Mutex, MutexGuard, Ordering, fence};
@@ -212,10 +213,10 @@ impl Event {
     #[cfg(unix)]
     pub fn descriptor(&self) -> Result<std::os::fd::OwnedFd> {
         let made = Signal::new();
-        let (signal, given) = made.map_err(|error| Error::new(Status::Io, format!("no descriptor: {error}")))?;
+        let (signal, given) = made.map_err(|error| Error::new(Status::Io, text!("no descriptor: {error}")))?;
         let mut state = self.lock();
         if state.outcome.is_none() {
-            state.signals.push(signal);
+            push(&mut state.signals, signal)?;
         } else {
             drop(state);
             signal.give();
@@ -233,7 +234,7 @@ impl Event {
         };
         let side = if slot.side == Side::Input { &slots.inputs } else { &slots.outputs };
         side.get(slot.index).copied().ok_or_else(|| {
-            Error::new(Status::InvalidArgument, format!("{slot} is out of range: the model has {}", side.len()))
+            Error::new(Status::InvalidArgument, text!("{slot} is out of range: the model has {}", side.len()))
         })
     }
 

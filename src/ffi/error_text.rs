@@ -15,8 +15,9 @@ pub fn keep(text: &str) {
     let _ = LAST.try_with(|last| {
         if let Ok(mut last) = last.try_borrow_mut() {
             last.clear();
-            // C would stop at the first NUL, which can come from a model's names
-            last.extend(text.chars().map(|letter| if letter == '\0' { ' ' } else { letter }));
+            // without memory for all of it, as much as there is room for
+            let fits = if last.try_reserve(text.len()).is_ok() { text.len() } else { last.capacity() };
+            last.push_str(&text[..text.floor_char_boundary(fits)]);
         }
     });
 }
@@ -26,12 +27,13 @@ pub fn keep(text: &str) {
 /// # Safety
 /// As for [`copy_text`].
 pub unsafe fn copy_last(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> Result<()> {
-    let text = LAST.try_with(|last| last.borrow().clone()).unwrap_or_default();
-    // SAFETY: the caller's promise.
-    unsafe { copy_text(&text, buffer, capacity, needed) }
+    // SAFETY: the caller's promise; nothing in there keeps a text.
+    let copied = LAST.try_with(|last| unsafe { copy_text(&last.borrow(), buffer, capacity, needed) });
+    // SAFETY: as above.
+    copied.unwrap_or_else(|_| unsafe { copy_text("", buffer, capacity, needed) })
 }
 
-/// Copies a text with its NUL. A buffer that is too short gets what fits, cut at a character; (NULL, 0) asks for the size.
+/// Copies a text with its NUL; C would stop at one inside, which can come from a model's names, so it becomes a space. A buffer that is too short gets what fits, cut at a character; (NULL, 0) asks for the size.
 ///
 /// # Safety
 /// `buffer` is NULL or has `capacity` writable bytes; `needed` is NULL or writable.
@@ -46,9 +48,11 @@ pub unsafe fn copy_text(text: &str, buffer: *mut c_char, capacity: usize, needed
     }
     if capacity > 0 {
         let fits = text.floor_char_boundary(capacity - 1);
-        // SAFETY: `fits + 1 <= capacity` bytes are writable at `buffer`; a Rust string of ours does not overlap it.
+        // SAFETY: `fits + 1 <= capacity` bytes are writable at `buffer`.
         unsafe {
-            std::ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast::<u8>(), fits);
+            for (place, byte) in text.bytes().take(fits).enumerate() {
+                buffer.cast::<u8>().add(place).write(if byte == 0 { b' ' } else { byte });
+            }
             buffer.add(fits).write(0);
         }
     }

@@ -87,9 +87,9 @@ pub unsafe extern "C" fn zb_event_get_error(
         let Some(outcome) = shared(event)?.outcome() else {
             return fail!(Busy, "the operation is not over: wait for the event first");
         };
-        let text = outcome.error.as_ref().map_or("", |error| error.text.as_str()).replace('\0', " ");
+        let text = outcome.error.as_ref().map_or("", |error| error.text.as_str());
         // SAFETY: the caller's promise.
-        unsafe { copy_text(&text, buffer, capacity, needed) }
+        unsafe { copy_text(text, buffer, capacity, needed) }
     })
 }
 

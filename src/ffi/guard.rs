@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::constants::ZB_OK;
 use super::layout::zb_status;
 use super::{error_text, log_callback};
-use crate::base::{Error, Result, Status};
+use crate::base::{Error, Result, Status, text};
 
 /// Runs the body of a function: no panic crosses the boundary, and an error's text is kept for zb_last_error.
 ///
@@ -37,7 +37,7 @@ fn inside_log_callback() -> zb_status {
 fn panic_text(payload: &(dyn Any + Send)) -> String {
     let message =
         payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    format!(
+    text!(
         "a bug in zerobind was caught ({}): destroy the object that this happened in, and please report it",
         message.unwrap_or("no message")
     )

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::layout::{zb_context, zb_event, zb_model, zb_queue, zb_tensor};
 use super::slot_text::ModelText;
-use crate::base::{Error, Kind, Result, Status};
+use crate::base::{Error, Kind, Result, Status, text};
 use crate::core::queue::ContextLine;
 use crate::core::{Event, Model, Post, Queue, Stop, Tensor};
 use crate::handle::{Refused, Table};
@@ -57,7 +57,7 @@ impl Handle for zb_event {
 #[inline]
 pub fn number<T: Handle>(handle: *mut T) -> Result<usize> {
     if handle.is_null() {
-        return Err(Error::new(Status::NullArgument, format!("the {} is NULL", T::NAME)));
+        return Err(Error::new(Status::NullArgument, text!("the {} is NULL", T::NAME)));
     }
     Ok(handle as usize)
 }
@@ -69,14 +69,14 @@ pub fn refused<T: Handle>(why: Refused) -> Error {
     match why {
         Refused::Invalid => Error::new(
             Status::InvalidHandle,
-            format!("this is not a live {name}: it was destroyed, is something else, or never was one"),
+            text!("this is not a live {name}: it was destroyed, is something else, or never was one"),
         ),
         Refused::Busy => Error::new(
             Status::Busy,
-            format!("the {name} is running on another thread, or further up this one: wait until that call returns"),
+            text!("the {name} is running on another thread, or further up this one: wait until that call returns"),
         ),
         Refused::Poisoned => {
-            Error::new(Status::Panic, format!("a bug was caught in this {name} before: it can only be destroyed"))
+            Error::new(Status::Panic, text!("a bug was caught in this {name} before: it can only be destroyed"))
         }
     }
 }
@@ -84,7 +84,7 @@ pub fn refused<T: Handle>(why: Refused) -> Error {
 /// The error for a table without room.
 #[cold]
 pub fn full<T: Handle>() -> Error {
-    Error::new(Status::OutOfMemory, format!("no room for another {}: destroy some", T::NAME))
+    Error::new(Status::OutOfMemory, text!("no room for another {}: destroy some", T::NAME))
 }
 
 /// Destroys a handle; NULL is fine.

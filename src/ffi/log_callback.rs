@@ -1,10 +1,11 @@
 //! The host's log callback.
 
 use std::cell::Cell;
-use std::ffi::{CString, c_void};
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::layout::zb_log_fn;
+use crate::base::room::c_text;
 use crate::base::{Result, fail, log};
 
 /// Threads inside the callback now. Lets the run path skip the thread-local look-up while nobody logs.
@@ -37,7 +38,8 @@ impl Callback {
             return;
         }
         INSIDE.fetch_add(1, Ordering::Relaxed);
-        let line = CString::new(text.replace('\0', " ")).unwrap_or_default();
+        let line = c_text(text);
+        let line = line.as_deref().unwrap_or(c"a line was lost: there is no memory for it");
         // SAFETY: the host gave this function for this use; the line is NUL-terminated and lives through the call.
         unsafe { (self.function)(self.user_data, level as i32, line.as_ptr()) };
         INSIDE.fetch_sub(1, Ordering::Relaxed);

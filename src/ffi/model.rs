@@ -430,7 +430,7 @@ unsafe fn publish(model: Arc<Model>, place: *mut *mut zb_model) -> Result<()> {
 }
 
 fn insert(model: Arc<Model>) -> Result<*mut zb_model> {
-    let text = Arc::new(ModelText::new(&model));
+    let text = Arc::new(ModelText::new(&model)?);
     let number = MODELS.insert(ModelEntry { model, text }, ()).map_err(|_| handles::full::<zb_model>())?;
     Ok(number as *mut zb_model)
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::constants::{ZB_CONTEXT_PROFILE, ZB_COPY_ALLOW, ZB_COPY_NEVER};
 use super::layout::{zb_context_options, zb_infer_options, zb_model_options, zb_option};
 use super::{pointers, versioned};
-use crate::base::{Result, fail};
+use crate::base::room::owned;
+use crate::base::{Gather, Result, fail};
 use crate::core::{ContextOptions, CopyPolicy, Deadline, ModelOptions};
 
 /// More threads than this are a mistake.
@@ -81,7 +82,7 @@ unsafe fn read_settings(options: *const zb_option, count: usize) -> Result<Vec<(
         let key = unsafe { pointers::text(option.key, "option key") }?;
         // SAFETY: the caller's promise.
         let value = unsafe { pointers::text(option.value, "option value") }?;
-        Ok((key.to_owned(), value.to_owned()))
+        Ok((owned(key)?, owned(value)?))
     };
-    options.iter().map(read).collect()
+    options.iter().map(read).gather_all()
 }

@@ -2,11 +2,11 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use crate::base::{Error, Result, Status, fail};
+use crate::base::{Error, Result, Status, fail, text};
 
 #[cold]
 fn null(name: &str) -> Error {
-    Error::new(Status::NullArgument, format!("{name} is NULL"))
+    Error::new(Status::NullArgument, text!("{name} is NULL"))
 }
 
 /// A reference to what a pointer that may not be NULL points to.
@@ -59,6 +59,9 @@ pub unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str> {
     }
 }
 
+/// No system takes longer paths, and what is made of one on the way to the system is to be small.
+const LONGEST_PATH: usize = 32 << 10;
+
 /// The path of a file: bytes as they are on Unix, UTF-8 elsewhere.
 ///
 /// # Safety
@@ -72,13 +75,23 @@ pub unsafe fn path<'a>(pointer: *const c_char, name: &str) -> Result<&'a std::pa
         }
         // SAFETY: the caller's promise.
         let bytes = unsafe { CStr::from_ptr(pointer) }.to_bytes();
+        check_length(bytes.len(), name)?;
         Ok(std::path::Path::new(std::ffi::OsStr::from_bytes(bytes)))
     }
     #[cfg(not(unix))]
     {
         // SAFETY: the caller's promise.
-        unsafe { text(pointer, name) }.map(std::path::Path::new)
+        let path = unsafe { text(pointer, name) }?;
+        check_length(path.len(), name)?;
+        Ok(std::path::Path::new(path))
     }
+}
+
+fn check_length(length: usize, name: &str) -> Result<()> {
+    if length > LONGEST_PATH {
+        return fail!(Io, "{name} has {length} bytes, which is longer than any path of a file can be");
+    }
+    Ok(())
 }
 
 /// Checks data with its size and capacity; gives the capacity (0 stands for `size`).

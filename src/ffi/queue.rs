@@ -11,7 +11,7 @@ use super::layout::{
     zb_context, zb_event, zb_infer_options, zb_queue, zb_queue_options, zb_slot_tensor, zb_status, zb_tensor,
 };
 use super::{options, pointers, slots, tensor, versioned};
-use crate::base::{Result, Slot, fail};
+use crate::base::{Gather, Result, Slot, fail};
 use crate::core::queue::{self, Executor, Gate, GateClosed, Inference, Place};
 use crate::core::{Post, Queue, Tensor};
 use crate::handle::Refused;
@@ -245,7 +245,7 @@ unsafe fn infer(
     let pinned = pinned(queue)?;
     // SAFETY: the caller's promise.
     let deadline = unsafe { options::read_infer(options) }?;
-    let instead = tensors.iter().map(slot_tensor).collect::<Result<Vec<_>>>()?;
+    let instead = tensors.iter().map(slot_tensor).gather_all()?;
     let handle = handles::number(context)?;
     let mut entered = CONTEXTS.enter_short(handle).map_err(handles::refused::<zb_context>)?;
     let front = entered.front();

@@ -1,11 +1,12 @@
 //! Names and numbers of a model's slots in the form that C reads, kept as long as the handle.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CString, c_char};
 use std::ptr::null;
 
 use super::constants::{ZB_QUANTIZATION_NONE, ZB_QUANTIZATION_PER_AXIS, ZB_QUANTIZATION_PER_TENSOR};
 use super::layout::zb_slot_info;
-use crate::base::{Quantization, Side, Slot, SlotInfo};
+use crate::base::room::{c_text, copied};
+use crate::base::{Gather, Quantization, Result, Side, Slot, SlotInfo};
 use crate::core::Model;
 
 /// The texts of all slots of a model, and the keys of its signatures.
@@ -32,10 +33,10 @@ unsafe impl Send for SlotText {}
 unsafe impl Sync for SlotText {}
 
 impl ModelText {
-    pub fn new(model: &Model) -> ModelText {
-        let texts = |side| model.slots(side).iter().map(SlotText::new).collect();
-        let signature_keys = model.signatures().iter().map(|signature| c_string(&signature.key)).collect();
-        ModelText { inputs: texts(Side::Input), outputs: texts(Side::Output), signature_keys }
+    pub fn new(model: &Model) -> Result<ModelText> {
+        let texts = |side| model.slots(side).iter().map(SlotText::new).gather_all();
+        let signature_keys = model.signatures().iter().map(|signature| c_string(&signature.key)).gather_all()?;
+        Ok(ModelText { inputs: texts(Side::Input)?, outputs: texts(Side::Output)?, signature_keys })
     }
 
     /// The keys of the signatures, in the order of the model.
@@ -53,20 +54,21 @@ impl ModelText {
 }
 
 impl SlotText {
-    fn new(info: &SlotInfo) -> SlotText {
-        let dim_names: Vec<_> = info.dim_names.iter().map(|name| c_string(name)).collect();
+    fn new(info: &SlotInfo) -> Result<SlotText> {
+        let dim_names = info.dim_names.iter().map(|name| c_string(name)).gather_all()?;
         let named = dim_names.iter().any(|name| !name.is_empty());
-        let dim_pointers = if named { dim_names.iter().map(|name| name.as_ptr()).collect() } else { Vec::new() };
+        let dim_pointers = if named { dim_names.iter().map(|name| name.as_ptr()).gather()? } else { Vec::new() };
         let (kind, axis, scales, zero_points) = match &info.quantization {
             Quantization::None => (ZB_QUANTIZATION_NONE, 0, Vec::new(), Vec::new()),
             Quantization::PerTensor { scale, zero_point } => {
-                (ZB_QUANTIZATION_PER_TENSOR, 0, vec![*scale], vec![*zero_point])
+                (ZB_QUANTIZATION_PER_TENSOR, 0, copied(&[*scale])?, copied(&[*zero_point])?)
             }
             Quantization::PerAxis { axis, scales, zero_points } => {
-                (ZB_QUANTIZATION_PER_AXIS, *axis, scales.clone(), zero_points.clone())
+                (ZB_QUANTIZATION_PER_AXIS, *axis, copied(scales)?, copied(zero_points)?)
             }
         };
-        SlotText { name: c_string(&info.name), _dim_names: dim_names, dim_pointers, kind, axis, scales, zero_points }
+        let name = c_string(&info.name)?;
+        Ok(SlotText { name, _dim_names: dim_names, dim_pointers, kind, axis, scales, zero_points })
     }
 
     fn describe(&self, info: &mut zb_slot_info) {
@@ -85,10 +87,6 @@ fn pointer_to<T>(values: &[T]) -> *const T {
 }
 
 /// A text as C sees it: up to its first NUL.
-fn c_string(text: &str) -> CString {
-    let bytes = text.as_bytes();
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    let mut owned = bytes[..end].to_vec();
-    owned.push(0);
-    CStr::from_bytes_with_nul(&owned).map(CStr::to_owned).unwrap_or_default()
+fn c_string(text: &str) -> Result<CString> {
+    c_text(text.split('\0').next().unwrap_or_default())
 }

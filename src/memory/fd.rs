@@ -8,11 +8,11 @@ use std::os::unix::fs::FileTypeExt;
 use memmap2::{MmapOptions, MmapRaw};
 
 use super::host_range::Access;
-use crate::base::{Error, Result, Status, fail};
+use crate::base::{Error, Result, Status, fail, text};
 
 /// An error of the system about a descriptor, in its words.
 pub fn io(fd: i32, what: &str, error: &io::Error) -> Error {
-    Error::new(Status::Io, format!("descriptor {fd} {what}: {error}"))
+    Error::new(Status::Io, text!("descriptor {fd} {what}: {error}"))
 }
 
 /// A descriptor of our own for the same file, closed on exec.

@@ -9,7 +9,7 @@ use memmap2::MmapRaw;
 use super::fd;
 use super::host_range::Access;
 use super::page::page_size;
-use crate::base::{Result, fail};
+use crate::base::{Result, fail, text};
 
 /// Engines read up to 16 bytes past the end of an input; more than this is never claimed.
 const SLACK: u64 = 64;
@@ -34,7 +34,7 @@ impl FilePart {
 
     /// What to say of a file that is too short.
     pub fn missing(&self, fd: i32, length: u64) -> String {
-        format!(
+        text!(
             "the file of descriptor {fd} has {length} bytes, but {} bytes at offset {} need {}: make it longer (ftruncate), or ask for less",
             self.end - self.offset,
             self.offset,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use libloading::Library;
 
 use super::place::{file_holding, has_loader};
-use crate::base::{Error, Result, Status, log};
+use crate::base::{Error, Result, Status, log, text};
 
 /// How an engine's library can be called and where the user can say where it is.
 pub struct Names {
@@ -32,7 +32,7 @@ pub struct Found {
 /// version, is worse than an error. Each candidate must also pass `accept`; the text of a failure tells every place tried.
 pub fn open<T>(names: &Names, explicit: Option<&Path>, accept: impl Fn(&Found) -> Result<T>) -> Result<(Found, T)> {
     if !has_loader() {
-        let text = format!(
+        let text = text!(
             "{}'s library cannot be opened by a program without a dynamic loader (-static, -static-pie): link the program \
              without that, or take a build of zerobind with linked engines",
             names.engine
@@ -43,13 +43,13 @@ pub fn open<T>(names: &Names, explicit: Option<&Path>, accept: impl Fn(&Found) -
     for candidate in candidates(names, explicit) {
         match try_open(&candidate.path).and_then(|found| accept(&found).map(|table| (found, table))) {
             Ok(opened) => {
-                log::emit(log::Level::Info, &format!("{}: using {}", names.engine, candidate.path.display()));
+                log::emit(log::Level::Info, &text!("{}: using {}", names.engine, candidate.path.display()));
                 return Ok(opened);
             }
-            Err(error) => story.push(format!("{} ({}): {}", candidate.path.display(), candidate.origin, error.text)),
+            Err(error) => story.push(text!("{} ({}): {}", candidate.path.display(), candidate.origin, error.text)),
         }
     }
-    let text = format!("{} cannot be used. Tried: {}. {}", names.engine, story.join("; "), names.hint);
+    let text = text!("{} cannot be used. Tried: {}. {}", names.engine, story.join("; "), names.hint);
     Err(Error::new(Status::RuntimeUnavailable, text))
 }
 
@@ -63,7 +63,7 @@ fn candidates(names: &Names, explicit: Option<&Path>) -> Vec<Candidate> {
         return vec![Candidate { path: path.to_owned(), origin: "the path given".to_owned() }];
     }
     if let Some(path) = std::env::var_os(names.variable).filter(|value| !value.is_empty()) {
-        return vec![Candidate { path: path.into(), origin: format!("from {}", names.variable) }];
+        return vec![Candidate { path: path.into(), origin: text!("from {}", names.variable) }];
     }
     let beside = own_folder().into_iter().flat_map(|folder| {
         names.files.iter().map(move |file| Candidate { path: folder.join(file), origin: "next to zerobind".to_owned() })
@@ -90,7 +90,7 @@ fn full_text(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(source) = next {
-        text = format!("{text}: {source}");
+        text = text!("{text}: {source}");
         next = source.source();
     }
     text

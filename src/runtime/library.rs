@@ -1,8 +1,10 @@
 //! What is told of a library that is in the process, however it came there.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+use crate::base::room::c_text;
 
 /// The file that the loader opened for the library that holds an address, which a bare name does not tell.
 #[cfg(unix)]
@@ -28,7 +30,10 @@ pub fn file_of(_address: *const c_void) -> Option<PathBuf> {
 /// Tells the host's log where a linked engine comes from, as is told of one that was found.
 #[cfg(feature = "linked")]
 pub fn tell_linked(engine: &str, file: &Path) {
-    crate::base::log::emit(crate::base::log::Level::Info, &format!("{engine}: linked with {}", file.display()));
+    crate::base::log::emit(
+        crate::base::log::Level::Info,
+        &crate::base::text!("{engine}: linked with {}", file.display()),
+    );
 }
 
 /// Texts given to the host for the life of the process.
@@ -36,10 +41,13 @@ static KEPT: Mutex<Vec<&'static CStr>> = Mutex::new(Vec::new());
 
 /// A text that lives as long as the process. The same text again costs no further memory.
 pub fn keep_text(text: &str) -> &'static CStr {
-    let clean = CString::new(text.replace('\0', " ")).unwrap_or_default();
+    let Ok(clean) = c_text(text) else { return c"(there was no memory for this text)" };
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = kept.iter().find(|known| ***known == *clean) {
         return known;
+    }
+    if kept.try_reserve(1).is_err() {
+        return c"(there was no memory for this text)";
     }
     let new: &'static CStr = Box::leak(clean.into_boxed_c_str());
     kept.push(new);

@@ -25,6 +25,7 @@ use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::base::room::copied;
 use crate::base::{Desc, Dims, Metadata, Result, Signature, Slot, SlotFlags, SlotInfo};
 use crate::memory::HostRange;
 
@@ -149,14 +150,20 @@ pub enum Rebind {
 }
 
 /// What is known once shapes are settled: one entry for each slot, in slot order.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Plan {
     pub inputs: Vec<PlannedSlot>,
     pub outputs: Vec<PlannedSlot>,
 }
 
+impl Plan {
+    pub fn copy(&self) -> Result<Plan> {
+        Ok(Plan { inputs: copied(&self.inputs)?, outputs: copied(&self.outputs)? })
+    }
+}
+
 /// A slot after planning.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct PlannedSlot {
     /// -1 where only the run will tell (outputs).
     pub desc: Desc,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Attached, Context, CopyPolicy, SlotState};
-use crate::base::{Desc, Dims, Dtype, Result, Side, Slot, fail};
+use crate::base::{Desc, Dims, Dtype, Result, Side, Slot, fail, text};
 use crate::core::Tensor;
 use crate::memory::{Access, HostRange};
 
@@ -94,7 +94,7 @@ impl Context {
                 DtypeMismatch,
                 "{} is {wanted}{}, but the memory given is {desc} ({size} bytes): convert it, or describe it as what it is",
                 self.model.label(slot),
-                wanted.byte_size().map(|bytes| format!(" ({bytes} bytes)")).unwrap_or_default()
+                wanted.byte_size().map(|bytes| text!(" ({bytes} bytes)")).unwrap_or_default()
             );
         }
         if slot.side == Side::Input && !desc.dims.is_known() {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Context;
-use crate::base::{Dims, Error, Result, Side, Slot, Status};
+use crate::base::room::{copied, list};
+use crate::base::{Dims, Error, Gather, Result, Side, Slot, Status, text};
 use crate::core::Tensor;
 use crate::core::queue::{Stake, Use};
 
@@ -13,20 +14,20 @@ pub struct Captured {
     pub(super) bindings: Vec<Option<Arc<Tensor>>>,
     pub(super) shapes: Vec<Option<Dims>>,
     /// What it does to tensors, without holding them.
-    stakes: Arc<[Stake]>,
+    stakes: Arc<Vec<Stake>>,
     /// Another one for all others, if running with this once more leaves all as it is but for the time that it takes.
     number: Option<u64>,
 }
 
 impl Captured {
-    fn new(bindings: Vec<Option<Arc<Tensor>>>, shapes: Vec<Option<Dims>>, inputs: usize) -> Captured {
-        let stakes: Arc<[Stake]> = uses(&bindings, inputs).iter().map(Stake::of).collect();
+    fn new(bindings: Vec<Option<Arc<Tensor>>>, shapes: Vec<Option<Dims>>, inputs: usize) -> Result<Captured> {
+        let stakes = Arc::new(uses(&bindings, inputs)?.iter().map(Stake::of).gather()?);
         // one that reads what it writes goes on from where the last one was
         let is_repeatable = !stakes.iter().any(Stake::is_read_and_written);
-        Captured { bindings, shapes, stakes, number: is_repeatable.then(next_number) }
+        Ok(Captured { bindings, shapes, stakes, number: is_repeatable.then(next_number) })
     }
 
-    pub fn stakes(&self) -> &Arc<[Stake]> {
+    pub fn stakes(&self) -> &Arc<Vec<Stake>> {
         &self.stakes
     }
 
@@ -36,8 +37,8 @@ impl Captured {
 }
 
 /// The tensors that a run uses, each once.
-fn uses(bindings: &[Option<Arc<Tensor>>], inputs: usize) -> Vec<Use> {
-    let mut uses: Vec<Use> = Vec::with_capacity(bindings.len());
+fn uses(bindings: &[Option<Arc<Tensor>>], inputs: usize) -> Result<Vec<Use>> {
+    let mut uses: Vec<Use> = list(bindings.len())?;
     for (position, tensor) in bindings.iter().enumerate() {
         let Some(tensor) = tensor else { continue };
         let known = uses.iter_mut().find(|used| Arc::ptr_eq(&used.tensor, tensor));
@@ -49,7 +50,7 @@ fn uses(bindings: &[Option<Arc<Tensor>>], inputs: usize) -> Vec<Use> {
             (None, true) => uses.push(Use::read(tensor.clone())),
         }
     }
-    uses
+    Ok(uses)
 }
 
 fn next_number() -> u64 {
@@ -76,8 +77,8 @@ impl Context {
 
     /// What a run would use now, with `instead` in the place of some bindings.
     pub fn capture_with(&self, instead: &[(Slot, Arc<Tensor>)]) -> Result<Captured> {
-        let mut bindings: Vec<_> = self.slots.iter().map(|slot| slot.binding.clone()).collect();
-        let mut shapes = self.resized.clone();
+        let mut bindings = self.slots.iter().map(|slot| slot.binding.clone()).gather()?;
+        let mut shapes = copied(&self.resized)?;
         let is_reshaped = |(slot, tensor): &(Slot, Arc<Tensor>)| {
             slot.side == Side::Input && slot.index < self.inputs && self.gives_new_shape(*slot, tensor.desc())
         };
@@ -86,7 +87,7 @@ impl Context {
         for (number, (slot, tensor)) in instead.iter().enumerate() {
             let position = self.position(*slot)?;
             if instead[..number].iter().any(|(other, _)| other == slot) {
-                let text = format!("{} is named twice", self.label(position));
+                let text = text!("{} is named twice", self.label(position));
                 return Err(Error::new(Status::InvalidArgument, text));
             }
             if slot.side == Side::Input && self.gives_new_shape(*slot, tensor.desc()) {
@@ -99,9 +100,9 @@ impl Context {
             bindings[position] = Some(tensor.clone());
         }
         if let Some(position) = bindings[..self.inputs].iter().position(Option::is_none) {
-            let text = format!("{} has no tensor: bind one, or name one for this operation", self.label(position));
+            let text = text!("{} has no tensor: bind one, or name one for this operation", self.label(position));
             return Err(Error::new(Status::Unbound, text));
         }
-        Ok(Captured::new(bindings, shapes, self.inputs))
+        Captured::new(bindings, shapes, self.inputs)
     }
 }

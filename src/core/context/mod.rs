@@ -27,7 +27,8 @@ use super::model::Model;
 use super::options::Setting;
 use super::stop::Stop;
 use super::tensor::Tensor;
-use crate::base::{Desc, Dims, Kind, Result, Side, Slot};
+use crate::base::room::{filled, list};
+use crate::base::{Desc, Dims, Gather, Kind, Result, Side, Slot};
 use crate::memory::{Buffer, HostRange};
 use crate::runtime::{EngineContext, Facts, Loan, Plan};
 
@@ -177,20 +178,20 @@ impl Context {
             engine,
             copy_policy: options.copy_policy,
             profile: options.profile,
-            slots: (0..inputs + outputs).map(|_| SlotState::default()).collect(),
+            slots: (0..inputs + outputs).map(|_| SlotState::default()).gather()?,
             inputs,
-            resized: vec![None; inputs],
-            good_resized: vec![None; inputs],
-            planned_dims: Vec::with_capacity(inputs),
+            resized: filled(None, inputs)?,
+            good_resized: filled(None, inputs)?,
+            planned_dims: list(inputs)?,
             plan: None,
             has_twins: false,
             shapes_changed: true,
             settled: false,
-            lent: Vec::with_capacity(inputs + outputs),
+            lent: list(inputs + outputs)?,
             call: 0,
             is_relent: false,
             relending: Relending::default(),
-            uses: Vec::with_capacity(inputs + outputs),
+            uses: list(inputs + outputs)?,
             alone: false,
             can_vanish: false,
             captured: None,

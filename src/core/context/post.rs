@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::away::Away;
 use super::relend::Relending;
 use super::{Captured, Context, Displaced, SlotState};
-use crate::base::{Dims, Error, Result, Status};
+use crate::base::room::{copied, list, reserve};
+use crate::base::{Dims, Error, Gather, Result, Status};
 use crate::core::queue::ContextLine;
 
 /// A context, or what stands for it.
@@ -14,12 +15,14 @@ pub struct Post {
     is_away: bool,
     /// The stand-in of the last time, without tensors.
     spare: Option<Box<Context>>,
+    /// For what the context lets go when it comes home, where nothing can be refused any more.
+    displaced: Vec<Displaced>,
     line: Arc<ContextLine>,
 }
 
 impl Post {
     pub fn new(context: Context) -> Post {
-        Post { context: Box::new(context), is_away: false, spare: None, line: Arc::default() }
+        Post { context: Box::new(context), is_away: false, spare: None, displaced: Vec::new(), line: Arc::default() }
     }
 
     /// Who is next in line for the context.
@@ -51,23 +54,30 @@ impl Post {
     }
 
     /// Leaves a stand-in, and gives the context to be run elsewhere with what was captured.
-    pub fn send_away(&mut self, captured: &Captured) -> Box<Context> {
-        let mut other = self.spare.take().unwrap_or_else(|| Box::new(self.context.stand_in()));
+    pub fn send_away(&mut self, captured: &Captured) -> Result<Box<Context>> {
+        if self.displaced.capacity() < self.context.slots.len() {
+            reserve(&mut self.displaced, self.context.slots.len())?;
+        }
+        let mut other = match self.spare.take() {
+            Some(spare) => spare,
+            None => Box::new(self.context.stand_in()?),
+        };
         self.context.hand_over_to(&mut other);
         // the stand-in gets what is bound here now
         other.captured.clone_from(&self.context.captured);
         self.context.install(captured, &mut other);
         self.is_away = true;
-        std::mem::replace(&mut self.context, other)
+        Ok(std::mem::replace(&mut self.context, other))
     }
 
     /// The context is back; it takes over what was changed on its stand-in. What it lets go is dropped by the caller.
     pub fn come_home(&mut self, context: Box<Context>) -> Vec<Displaced> {
         let mut stand_in = std::mem::replace(&mut self.context, context);
         self.is_away = false;
-        let displaced = self.context.take_over(&mut stand_in);
+        self.context.take_over(&mut stand_in, &mut self.displaced);
         self.spare = Some(stand_in);
-        displaced
+        // mostly nothing is let go, and the room stays
+        if self.displaced.is_empty() { Vec::new() } else { std::mem::take(&mut self.displaced) }
     }
 }
 
@@ -102,18 +112,18 @@ impl Context {
 
     /// A context without an engine, to answer for this one: bindings and shapes can be changed on it, and it tells of the last
     /// run.
-    fn stand_in(&self) -> Context {
-        Context {
+    fn stand_in(&self) -> Result<Context> {
+        Ok(Context {
             engine: Box::new(Away),
             _counted: None,
             facts: self.facts,
             copy_policy: self.copy_policy,
             profile: self.profile,
-            slots: self.slots.iter().map(|_| SlotState::default()).collect(),
+            slots: self.slots.iter().map(|_| SlotState::default()).gather()?,
             inputs: self.inputs,
-            resized: self.resized.clone(),
-            good_resized: self.good_resized.clone(),
-            planned_dims: Vec::new(),
+            resized: copied(&self.resized)?,
+            good_resized: copied(&self.good_resized)?,
+            planned_dims: list(self.inputs)?,
             plan: None,
             has_twins: false,
             shapes_changed: false,
@@ -133,7 +143,7 @@ impl Context {
             stats: self.stats,
             stop: None,
             model: self.model.clone(),
-        }
+        })
     }
 
     /// Makes the stand-in answer as this context would now, bindings excepted.
@@ -161,10 +171,9 @@ impl Context {
     }
 
     /// Takes over bindings and shapes of the stand-in, which is left without.
-    fn take_over(&mut self, stand_in: &mut Context) -> Vec<Displaced> {
+    fn take_over(&mut self, stand_in: &mut Context, displaced: &mut Vec<Displaced>) {
         let viewable = self.viewable;
         self.ask_for(&stand_in.resized);
-        let mut displaced = Vec::new();
         for position in 0..self.slots.len() {
             let wanted = stand_in.slots[position].binding.take();
             if is_same(&self.slots[position].binding, &wanted) {
@@ -184,7 +193,6 @@ impl Context {
         }
         // and what is in the engine still can be viewed there
         self.viewable = viewable;
-        displaced
     }
 }
 

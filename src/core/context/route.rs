@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use super::{Context, CopyPolicy};
-use crate::base::{Desc, Error, Result, Side, Slot, Status, fail};
+use crate::base::{Desc, Error, Result, Side, Slot, Status, fail, text};
 use crate::memory::HostRange;
 
 /// The way of one slot in a run.
@@ -149,7 +149,7 @@ impl Context {
         if let Some(reason) = self.planned(slot).and_then(|planned| planned.fixed) {
             return self.stage(slot, memory, Error::new(Status::CopyRequired, ""), reason);
         }
-        let text = format!(
+        let text = text!(
             "{} is {desc}, so only the run tells its size: give its memory a desc with the shape that you expect, leave it unbound and use zb_context_output_view, or allow copies",
             self.model.label(slot)
         );

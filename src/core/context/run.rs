@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::report::LastRun;
 use super::route::Route;
 use super::{Attached, Context};
-use crate::base::{Desc, Error, Result, Status, fail};
+use crate::base::{Desc, Error, Result, Status, fail, text};
 use crate::core::Tensor;
 use crate::core::event::CancelFlag;
 use crate::core::queue::hold_patiently;
@@ -392,10 +392,10 @@ fn explain_stop(result: Result<()>, running: &Running<'_>, deadline: Option<Dead
 #[cold]
 fn stopped(cause: Cause, deadline: Option<Deadline>, when: &str) -> Error {
     match cause {
-        Cause::Cancel => Error::new(Status::Cancelled, format!("the run was cancelled {when}")),
+        Cause::Cancel => Error::new(Status::Cancelled, text!("the run was cancelled {when}")),
         Cause::Deadline => {
             let after = deadline.map_or(Duration::ZERO, |deadline| deadline.after);
-            let text = format!("the deadline, {} ns after the call, passed {when}", after.as_nanos());
+            let text = text!("the deadline, {} ns after the call, passed {when}", after.as_nanos());
             Error::new(Status::DeadlineExceeded, text)
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Attached, Context};
+use crate::base::room::list;
 use crate::base::{Desc, Dims, Result, Side, Slot, SlotFlags, fail};
 use crate::core::Tensor;
 use crate::runtime::{Alignment, Plan, PlannedSlot, Rebind};
@@ -89,7 +90,7 @@ impl Context {
     }
 
     fn plan_now(&mut self) -> Result<()> {
-        let mut dims = Vec::with_capacity(self.inputs);
+        let mut dims = list(self.inputs)?;
         for index in 0..self.inputs {
             dims.push(self.known_input_dims(index)?);
         }

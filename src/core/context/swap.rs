@@ -1,7 +1,7 @@
 //! Exchanging the tensors of two slots, as a model with state needs after each run.
 
 use super::{Attached, Context};
-use crate::base::{Error, Result, Slot, Status};
+use crate::base::{Error, Result, Slot, Status, text};
 use crate::core::Tensor;
 
 impl Context {
@@ -30,7 +30,7 @@ impl Context {
 
     fn bound(&self, position: usize) -> Result<&Tensor> {
         let unbound = || {
-            let text = format!("{} has no tensor bound to it: a swap needs both slots bound", self.label(position));
+            let text = text!("{} has no tensor bound to it: a swap needs both slots bound", self.label(position));
             Error::new(Status::Unbound, text)
         };
         self.slots[position].binding.as_deref().ok_or_else(unbound)
@@ -41,7 +41,7 @@ impl Context {
         if a == b {
             return Ok(());
         }
-        let text = format!(
+        let text = text!(
             "{} has a tensor of {a}, but {} one of {b}: only tensors of one type and shape can be swapped",
             self.label(first),
             self.label(second)

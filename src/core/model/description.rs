@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::Model;
-use crate::base::{MetadataValue, Result, Side, Signature, Slot, fail};
+use super::{Model, Quoted};
+use crate::base::room::{self, joined, push};
+use crate::base::{MetadataValue, Result, Side, Signature, Slot, fail, text};
 
 /// The key under which all keys are listed, one in a line.
 pub const METADATA_KEYS: &str = "zerobind.keys";
@@ -12,10 +13,10 @@ impl Model {
     /// A text that the model's author or the tool that made it put into the model.
     pub fn metadata(&self, key: &str) -> Result<Cow<'_, str>> {
         if key == METADATA_KEYS {
-            return Ok(Cow::Owned(self.metadata_keys().join("\n")));
+            return Ok(Cow::Owned(lines(&self.metadata_keys()?)?));
         }
         let Some(entry) = self.engine.metadata().iter().find(|entry| entry.key == key) else {
-            let known = list(self.metadata_keys().into_iter());
+            let known = list(self.metadata_keys()?.into_iter());
             return fail!(NotFound, "the model has no metadata '{key}'; it has {known}");
         };
         match &entry.value {
@@ -29,14 +30,14 @@ impl Model {
         }
     }
 
-    fn metadata_keys(&self) -> Vec<&str> {
+    fn metadata_keys(&self) -> Result<Vec<&str>> {
         let mut keys = Vec::new();
         for entry in self.engine.metadata() {
             if !keys.contains(&entry.key.as_str()) {
-                keys.push(entry.key.as_str());
+                push(&mut keys, entry.key.as_str())?;
             }
         }
-        keys
+        Ok(keys)
     }
 
     pub fn signatures(&self) -> &[Signature] {
@@ -65,6 +66,17 @@ impl Model {
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let quoted: Vec<_> = names.map(|name| format!("'{name}'")).collect();
-    if quoted.is_empty() { "none".to_owned() } else { quoted.join(", ") }
+    let quoted = joined(names.map(Quoted), ", ");
+    if quoted.is_empty() { text!("none") } else { quoted }
+}
+
+/// One text in each line. Not a word of it may be missing, as it may in the text of an error.
+fn lines(texts: &[&str]) -> Result<String> {
+    let mut letters = room::list(texts.iter().map(|text| text.len() + 1).sum())?;
+    for (number, text) in texts.iter().enumerate() {
+        letters.extend_from_slice(if number == 0 { b"" } else { b"\n" });
+        letters.extend_from_slice(text.as_bytes());
+    }
+    // made of whole texts, so none of it is lost
+    Ok(String::from_utf8(letters).unwrap_or_default())
 }

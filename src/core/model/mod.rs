@@ -2,13 +2,15 @@
 
 mod description;
 
+use std::fmt;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::base::{Desc, Dtype, Error, Kind, Result, Side, Slot, SlotInfo, Status, fail};
+use crate::base::room::joined;
+use crate::base::{Desc, Dtype, Error, Kind, Result, Side, Slot, SlotInfo, Status, fail, text};
 use crate::core::context::ContextOptions;
 use crate::core::count::Counted;
 use crate::core::options::{self, Setting};
@@ -139,15 +141,15 @@ impl Model {
         if let Some(index) = slots.iter().position(|info| info.name == name) {
             return Ok(Slot { side, index });
         }
-        let known: Vec<_> = slots.iter().map(|info| format!("'{}'", info.name)).collect();
+        let known = joined(slots.iter().map(|info| Quoted(&info.name)), ", ");
         let side = if side == Side::Input { "input" } else { "output" };
-        fail!(NotFound, "the model has no {side} named '{name}'; it has {}", known.join(", "))
+        fail!(NotFound, "the model has no {side} named '{name}'; it has {known}")
     }
 
     /// "input 0 'name'", for texts.
     pub fn label(&self, slot: Slot) -> String {
         let name = self.slots(slot.side).get(slot.index).map_or("?", |info| info.name.as_str());
-        format!("{slot} '{name}'")
+        text!("{slot} '{name}'")
     }
 
     /// Refuses a tensor over the host's limit, before an engine allocates it.
@@ -168,7 +170,7 @@ impl Model {
     }
 
     pub(in crate::core) fn new_engine_context(&self, options: &ContextOptions) -> Result<Box<dyn EngineContext>> {
-        let settings = options::for_engine(self.runtime, options.settings.clone())?;
+        let settings = options::for_engine(self.runtime, &options.settings)?;
         self.engine.new_context(&EngineOptions { threads: options.threads, settings })
     }
 
@@ -191,7 +193,7 @@ fn as_damage(error: Error) -> Error {
 }
 
 fn map_file(path: &Path) -> Result<memmap2::Mmap> {
-    let io = |error: std::io::Error| Error::new(Status::Io, format!("{}: {error}", path.display()));
+    let io = |error: std::io::Error| Error::new(Status::Io, text!("{}: {error}", path.display()));
     // asked before opening: to open a pipe is to wait for its other end
     let metadata = std::fs::metadata(path).map_err(io)?;
     if !metadata.is_file() {
@@ -211,8 +213,25 @@ fn check_hash(bytes: &[u8], expected: &[u8; 32]) -> Result<()> {
     Ok(())
 }
 
+struct Hex(u8);
+
+impl fmt::Display for Hex {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:02x}", self.0)
+    }
+}
+
+/// A name for texts.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "'{}'", self.0)
+    }
+}
+
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    joined(bytes.iter().map(|byte| Hex(*byte)), "")
 }
 
 fn choose_runtime(bytes: &[u8], id: i32) -> Result<&'static dyn Runtime> {
@@ -235,7 +254,7 @@ fn choose_runtime(bytes: &[u8], id: i32) -> Result<&'static dyn Runtime> {
     if let Some(runtime) = runtime::ALL.iter().find(|runtime| runtime.recognises(bytes)) {
         return Ok(*runtime);
     }
-    let names: Vec<_> = runtime::ALL.iter().map(|runtime| runtime.name()).collect();
+    let names = joined(runtime::ALL.iter().map(|runtime| runtime.name()), " or ");
     let head = &bytes[..bytes.len().min(8)];
-    fail!(ModelInvalid, "not a model of {}: {} bytes that begin with {}", names.join(" or "), bytes.len(), hex(head))
+    fail!(ModelInvalid, "not a model of {names}: {} bytes that begin with {}", bytes.len(), hex(head))
 }

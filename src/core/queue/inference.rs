@@ -3,7 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use crate::base::{Error, Side, Slot, Status};
+use crate::base::room::list;
+use crate::base::{Desc, Error, Result, Side, Slot, Status};
 use crate::core::context::{Captured, Context, Deadline, Limits, Post};
 use crate::core::event::{Event, Outcome, SlotDescs};
 
@@ -45,16 +46,21 @@ impl Inference {
         if let Err(closed) = (gate.enter)(gate.handle, &mut take) {
             return (closed.outcome(), 1);
         }
-        let Some(mut context) = taken else { return (GateClosed::Gone.outcome(), 1) };
+        let mut context = match taken {
+            Some(Ok(context)) => context,
+            Some(Err(error)) => return (Outcome::failed(error), 1),
+            None => return (GateClosed::Gone.outcome(), 1),
+        };
         let limits = Limits { deadline: self.deadline, cancelled: Some(event.cancelled()), is_patient: true };
         let mut done = 1;
         let run = || {
+            let slots = event.wants_slots().then(|| room_for_slots(&context)).transpose()?;
             let mut result = context.infer_within(&limits);
             while done < times && result.is_ok() && !event.cancelled().seems_raised() {
                 done += 1;
                 result = context.infer_within(&limits);
             }
-            result.map(|()| event.wants_slots().then(|| Box::new(slots_of(&mut context))))
+            result.map(|()| slots.map(|slots| Box::new(slots_of(&mut context, slots))))
         };
         match catch_unwind(AssertUnwindSafe(run)) {
             Ok(result) => {
@@ -91,13 +97,20 @@ fn poison(gate: Gate) {
     let _ = catch_unwind(AssertUnwindSafe(panic));
 }
 
-fn slots_of(context: &mut Context) -> SlotDescs {
-    let counts = [Side::Input, Side::Output].map(|side| context.model().slots(side).len());
-    let mut descs = |side, count: usize| {
-        let slots = (0..count).map(|index| Slot { side, index });
-        slots.filter_map(|slot| context.slot_facts(slot).ok()).map(|facts| facts.desc).collect()
+/// To be had before the run: one that has succeeded is not to fail for the want of this.
+fn room_for_slots(context: &Context) -> Result<SlotDescs> {
+    let [inputs, outputs] = [Side::Input, Side::Output].map(|side| list(context.model().slots(side).len()));
+    Ok(SlotDescs { inputs: inputs?, outputs: outputs? })
+}
+
+fn slots_of(context: &mut Context, mut room: SlotDescs) -> SlotDescs {
+    let mut fill = |side, descs: &mut Vec<Desc>| {
+        let slots = (0..descs.capacity()).map(|index| Slot { side, index });
+        descs.extend(slots.map_while(|slot| context.slot_facts(slot).ok()).map(|facts| facts.desc));
     };
-    SlotDescs { inputs: descs(Side::Input, counts[0]), outputs: descs(Side::Output, counts[1]) }
+    fill(Side::Input, &mut room.inputs);
+    fill(Side::Output, &mut room.outputs);
+    room
 }
 
 impl GateClosed {

@@ -6,6 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::base::room::{no_room, push, reserve};
+use crate::base::{Gather, Result};
 use crate::core::stop::Stop;
 use crate::core::usage::{Access, Usage};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
@@ -30,15 +32,25 @@ struct Line {
 }
 
 impl Line {
-    /// Puts an operation last, and collects those of other queues that it must not overtake.
-    fn join(&mut self, new: Entry, before: &mut Vec<OpId>) {
-        self.is_mixed = self.entries.back().is_some_and(|last| self.is_mixed || last.queue != new.queue);
-        if self.is_mixed {
+    /// Collects the operations of other queues that a new one must not overtake, and makes room for it.
+    fn prepare(&mut self, new: &Entry, before: &mut Vec<OpId>) -> Result<()> {
+        self.entries.try_reserve(1).map_err(|_| no_room(size_of::<Entry>()))?;
+        if self.would_be_mixed(new) {
             let conflicts = |other: &&Entry| new.access == Access::Write || other.access == Access::Write;
-            let others = self.entries.iter().filter(|other| other.queue != new.queue).filter(conflicts);
-            before.extend(others.map(|other| other.id));
+            let mut others = self.entries.iter().filter(|other| other.queue != new.queue).filter(conflicts);
+            others.try_for_each(|other| push(before, other.id))?;
         }
+        Ok(())
+    }
+
+    /// Puts an operation last for which there is room.
+    fn join(&mut self, new: Entry) {
+        self.is_mixed = self.would_be_mixed(&new);
         self.entries.push_back(new);
+    }
+
+    fn would_be_mixed(&self, new: &Entry) -> bool {
+        self.entries.back().is_some_and(|last| self.is_mixed || last.queue != new.queue)
     }
 
     fn remove(&mut self, id: OpId) {
@@ -61,7 +73,7 @@ pub struct TensorLine {
 struct TensorState {
     line: Line,
     /// Writes that failed, in the same order, and why: from there on, what the tensor holds is not what it should.
-    failed: Vec<(OpId, Arc<str>)>,
+    failed: Vec<(OpId, Arc<String>)>,
 }
 
 /// What the end of a write means for the tensor.
@@ -70,7 +82,7 @@ pub enum Written {
     Whole,
     /// Some of it, or nothing.
     Some,
-    Failed(Arc<str>),
+    Failed(Arc<String>),
 }
 
 impl Default for TensorLine {
@@ -90,9 +102,20 @@ impl TensorLine {
         &self.usage
     }
 
-    /// Puts an operation last, and collects those of other queues that it has to wait for. Those of its own come first anyway.
-    pub(super) fn join(&self, id: OpId, queue: u64, access: Access, before: &mut Vec<OpId>) {
-        self.lock().line.join(Entry { id, queue, access }, before);
+    /// Collects the operations of other queues that a new one has to wait for, and makes room for it and for its failure. Those
+    /// of its own come first anyway.
+    pub(super) fn prepare(&self, id: OpId, queue: u64, access: Access, before: &mut Vec<OpId>) -> Result<()> {
+        let mut state = self.lock();
+        if access == Access::Write {
+            let writes = state.line.entries.len() + 1;
+            reserve(&mut state.failed, writes)?;
+        }
+        state.line.prepare(&Entry { id, queue, access }, before)
+    }
+
+    /// Puts an operation last for which there is room.
+    pub(super) fn join(&self, id: OpId, queue: u64, access: Access) {
+        self.lock().line.join(Entry { id, queue, access });
     }
 
     pub(super) fn leave_read(&self, id: OpId) {
@@ -127,13 +150,13 @@ impl TensorLine {
     }
 
     /// Why an operation that reads must not begin, now that all before it that write are over.
-    pub(super) fn refusal(&self, id: OpId) -> Option<Arc<str>> {
+    pub(super) fn refusal(&self, id: OpId) -> Option<Arc<String>> {
         let state = self.lock();
         state.failed.first().filter(|(failed, _)| *failed < id).map(|(_, why)| why.clone())
     }
 
-    pub(super) fn ids(&self) -> Vec<OpId> {
-        self.lock().line.entries.iter().map(|entry| entry.id).collect()
+    pub(super) fn ids(&self) -> Result<Vec<OpId>> {
+        self.lock().line.entries.iter().map(|entry| entry.id).gather()
     }
 
     pub(super) fn has_readers(&self) -> bool {
@@ -178,10 +201,15 @@ impl ContextLine {
         self.queued.load(Ordering::Acquire) != 0
     }
 
-    /// Puts an operation last, and collects those of other queues before it.
-    pub(super) fn join(&self, id: OpId, queue: u64, before: &mut Vec<OpId>) {
+    /// Collects the operations of other queues that are before a new one, and makes room for it.
+    pub(super) fn prepare(&self, id: OpId, queue: u64, before: &mut Vec<OpId>) -> Result<()> {
         // it runs one operation at a time
-        lock(&self.line).join(Entry { id, queue, access: Access::Write }, before);
+        lock(&self.line).prepare(&Entry { id, queue, access: Access::Write }, before)
+    }
+
+    /// Puts an operation last for which there is room.
+    pub(super) fn join(&self, id: OpId, queue: u64) {
+        lock(&self.line).join(Entry { id, queue, access: Access::Write });
     }
 }
 
@@ -236,7 +264,8 @@ mod tests {
 
     fn joined(line: &mut Line, new: Entry) -> Vec<OpId> {
         let mut before = Vec::new();
-        line.join(new, &mut before);
+        line.prepare(&new, &mut before).unwrap();
+        line.join(new);
         before
     }
 

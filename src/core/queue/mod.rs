@@ -127,7 +127,7 @@ impl Queue {
 
     /// Waits until everything that is in the queue now is settled.
     pub fn finish(&self, time: Option<Duration>) -> Result<()> {
-        wait_for_all(&Timeline::global().events_of_queue(self.id), time)
+        wait_for_all(&Timeline::global().events_of_queue(self.id)?, time)
     }
 
     fn add(&self, new: New) -> Result<Arc<Event>> {
@@ -137,7 +137,7 @@ impl Queue {
 
 /// Waits until every operation on a tensor that is in any queue now is settled.
 pub fn sync(tensor: &Tensor, time: Option<Duration>) -> Result<()> {
-    wait_for_all(&Timeline::global().events_of_tensor(tensor), time)
+    wait_for_all(&Timeline::global().events_of_tensor(tensor)?, time)
 }
 
 /// Settles the reads of a tensor that have not begun.

@@ -373,7 +373,7 @@ impl World {
                 !matches!(known.life, Life::Over(_)) && known.plan.uses.iter().any(|used| used.0 == number)
             };
             let ids: BTreeSet<_> = self.known.iter().filter(is_it).map(|known| known.event.operation()).collect();
-            let events = self.timeline.events_of_tensor(tensor);
+            let events = self.timeline.events_of_tensor(tensor).unwrap();
             assert_eq!(events.iter().map(|event| event.operation()).collect::<BTreeSet<_>>(), ids);
         }
     }

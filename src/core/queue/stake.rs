@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::lines::{OpId, TensorLine, Written};
 use super::work::Use;
-use crate::base::{Error, Status};
+use crate::base::{Error, Result, Status, text};
 use crate::core::event::Outcome;
 use crate::core::usage::Access;
 
@@ -24,9 +24,14 @@ impl Stake {
         self.is_read && self.access == Access::Write
     }
 
-    /// Puts an operation last, and collects those of other queues that it has to wait for.
-    pub(super) fn join(&self, id: OpId, queue: u64, before: &mut Vec<OpId>) {
-        self.line.join(id, queue, self.access, before);
+    /// Collects the operations of other queues that a new one has to wait for, and makes room for it.
+    pub(super) fn prepare(&self, id: OpId, queue: u64, before: &mut Vec<OpId>) -> Result<()> {
+        self.line.prepare(id, queue, self.access, before)
+    }
+
+    /// Puts an operation last for which there is room.
+    pub(super) fn join(&self, id: OpId, queue: u64) {
+        self.line.join(id, queue, self.access);
     }
 
     /// Why an operation must not begin: it reads what was not written as it should.
@@ -37,7 +42,7 @@ impl Stake {
         let why = self.line.refusal(id)?;
         Some(Error::new(
             Status::Dependency,
-            format!(
+            text!(
                 "a tensor that this reads was to be written by an operation that failed ({why}): write all of it, by an \
                  operation, by a run, or in place with zb_tensor_sync afterwards"
             ),
@@ -51,7 +56,7 @@ impl Stake {
         let written = match &outcome.error {
             // an operation that the executor never took takes nothing away
             Some(error) if error.status == Status::Busy && !has_begun => Written::Some,
-            Some(error) => Written::Failed(Arc::from(error.to_string())),
+            Some(error) => Written::Failed(Arc::new(text!("{error}"))),
             None if self.is_whole => Written::Whole,
             None => Written::Some,
         };

@@ -11,7 +11,8 @@ use super::submit::{Task, hold};
 use super::timeline::{Job, New};
 use super::work::{Use, Work};
 use super::worker::Inside;
-use crate::base::{Error, Result, Status, fail};
+use crate::base::room::{list, no_room, reserve};
+use crate::base::{Error, Gather, Result, Status, fail, text};
 use crate::core::event::{Audience, Event, Outcome};
 use crate::core::watchdog;
 use crate::sync::Condvar;
@@ -21,6 +22,8 @@ pub struct State {
     next_id: u64,
     pub(super) operations: BTreeMap<OpId, Operation>,
     pub(super) lanes: BTreeMap<u64, Lane>,
+    /// Made when operations are put there, so that they can end in a moment when there is no memory.
+    room: Room,
 }
 
 pub(super) struct Operation {
@@ -30,7 +33,7 @@ pub(super) struct Operation {
     work: Option<Work>,
     /// Until it begins.
     uses: Vec<Use>,
-    stakes: Arc<[Stake]>,
+    stakes: Arc<Vec<Stake>>,
     context: Option<Place>,
     pub(super) repeats: Repeats,
     /// How many operations of other queues it still waits for.
@@ -61,6 +64,13 @@ pub(super) struct Lane {
     submitting: usize,
 }
 
+/// Lists that are empty and have room for every operation that there is.
+#[derive(Default)]
+struct Room {
+    ids: Vec<OpId>,
+    after: After,
+}
+
 /// What is left to do when the lock is free.
 #[derive(Default)]
 pub struct After {
@@ -74,7 +84,7 @@ pub struct After {
 }
 
 fn destroyed(what: &str) -> Error {
-    Error::new(Status::Destroyed, format!("the {what} was destroyed before the operation started"))
+    Error::new(Status::Destroyed, text!("the {what} was destroyed before the operation started"))
 }
 
 impl State {
@@ -116,17 +126,49 @@ impl State {
         )
     }
 
-    /// Puts an operation at the end of a queue that has room.
-    pub fn add(&mut self, queue: u64, new: New, after: &mut After) -> Arc<Event> {
+    /// Makes room for an operation, wherever it is going to be noted; nothing else changes. Gives its number, and what it waits
+    /// for.
+    pub fn prepare(&mut self, queue: u64, new: &mut New) -> Result<(OpId, Vec<OpId>)> {
         let id = self.new_id();
-        let event = Event::new(queue, id, new.wants_slots);
-        let stakes = new.stakes.unwrap_or_else(|| new.uses.iter().map(Stake::of).collect());
-        let mut before = new.after;
-        for stake in &*stakes {
-            stake.join(id, queue, &mut before);
+        let mut before = std::mem::take(&mut new.after);
+        if new.stakes.is_none() {
+            new.stakes = Some(Arc::new(new.uses.iter().map(Stake::of).gather()?));
+        }
+        for stake in new.stakes.iter().flat_map(|stakes| stakes.iter()) {
+            stake.prepare(id, queue, &mut before)?;
         }
         if let Some(context) = &new.context {
-            context.line().join(id, queue, &mut before);
+            context.line().prepare(id, queue, &mut before)?;
+        }
+        before.sort_unstable();
+        before.dedup();
+        // those of the same queue come first anyway
+        before.retain(|other| self.operations.get(other).is_some_and(|operation| operation.queue != queue));
+        for other in &before {
+            if let Some(operation) = self.operations.get_mut(other) {
+                reserve(&mut operation.dependents, 1)?;
+            }
+        }
+        self.room.reserve(self.operations.len() + 1)?;
+        if let Some(lane) = self.lanes.get_mut(&queue) {
+            lane.line.try_reserve(1).map_err(|_| no_room(size_of::<OpId>()))?;
+        }
+        Ok((id, before))
+    }
+
+    /// Puts an operation at the end of a queue, where all is prepared for it.
+    pub fn add(&mut self, queue: u64, new: New, prepared: (OpId, Vec<OpId>), after: &mut After) -> Arc<Event> {
+        let (id, before) = prepared;
+        let event = Event::new(queue, id, new.wants_slots);
+        let stakes = new.stakes.unwrap_or_default();
+        stakes.iter().for_each(|stake| stake.join(id, queue));
+        if let Some(context) = &new.context {
+            context.line().join(id, queue);
+        }
+        for other in &before {
+            if let Some(operation) = self.operations.get_mut(other) {
+                operation.dependents.push(id);
+            }
         }
         let operation = Operation {
             queue,
@@ -136,7 +178,7 @@ impl State {
             stakes,
             context: new.context,
             repeats: Repeats::of(new.repeatable),
-            blockers: self.depend(id, queue, before),
+            blockers: before.len(),
             dependents: Vec::new(),
             doom: None,
         };
@@ -147,21 +189,6 @@ impl State {
         }
         self.schedule(queue, after);
         event
-    }
-
-    /// Notes that an operation waits for others, and says how many of them there are.
-    fn depend(&mut self, id: OpId, queue: u64, mut before: Vec<OpId>) -> usize {
-        before.sort_unstable();
-        before.dedup();
-        let mut count = 0;
-        for other in before {
-            // those of the same queue come first anyway
-            if let Some(operation) = self.operations.get_mut(&other).filter(|operation| operation.queue != queue) {
-                operation.dependents.push(id);
-                count += 1;
-            }
-        }
-        count
     }
 
     pub fn set_asleep(&mut self, queue: u64, is_asleep: bool) {
@@ -256,6 +283,9 @@ impl State {
     /// Takes an operation out. `go_on` is for those that waited for it.
     fn end_one(&mut self, id: OpId, outcome: Outcome, after: &mut After) {
         let Some(mut operation) = self.operations.remove(&id) else { return };
+        if !operation.dependents.is_empty() {
+            self.room.lend(after);
+        }
         if let Some(lane) = self.lanes.get_mut(&operation.queue) {
             if let Ok(place) = lane.line.binary_search(&id) {
                 lane.line.remove(place);
@@ -287,7 +317,8 @@ impl State {
         if lane.is_asleep {
             after.awake.push(lane.awake.clone());
         }
-        for id in self.ids(queue) {
+        let ids = self.room.list(lane.line.iter().copied(), after);
+        for id in ids.iter().copied() {
             if self.has_begun(id) {
                 self.end_repeats(id, destroyed("queue"));
                 // one that cannot be stopped just goes on
@@ -296,6 +327,7 @@ impl State {
                 self.end_waiting(id, destroyed("queue"), after);
             }
         }
+        self.room.take_back(ids);
         self.go_on(after);
         self.remove_if_over(queue, after);
     }
@@ -324,10 +356,11 @@ impl State {
             operation.work.as_ref().is_some_and(|work| is_chosen(work, &operation.uses, operation.context.as_ref()))
         };
         let chosen = self.operations.iter().filter(|(_, operation)| is_it(operation));
-        let chosen: Vec<_> = chosen.map(|(id, _)| *id).collect();
-        for id in chosen {
+        let chosen = self.room.list(chosen.map(|(id, _)| *id), after);
+        for id in chosen.iter().copied() {
             self.end_waiting(id, destroyed(what), after);
         }
+        self.room.take_back(chosen);
         self.go_on(after);
     }
 
@@ -335,10 +368,12 @@ impl State {
     pub fn destroy_repeats(&mut self, is_chosen: impl Fn(&Place) -> bool) {
         let is_it =
             |operation: &Operation| operation.work.is_none() && operation.context.as_ref().is_some_and(&is_chosen);
-        let begun: Vec<_> = self.operations.iter().filter(|(_, it)| is_it(it)).map(|(id, _)| *id).collect();
-        for id in begun {
+        let begun = self.operations.iter().filter(|(_, it)| is_it(it)).map(|(id, _)| *id);
+        let begun = self.room.list(begun, &mut After::default());
+        for id in begun.iter().copied() {
             self.end_repeats(id, destroyed("context"));
         }
+        self.room.take_back(begun);
     }
 
     fn ask_to_stop(&self, id: OpId) -> Result<()> {
@@ -371,8 +406,8 @@ impl State {
         let mut is_own_refused = false;
         // nothing but the first is kept from its end by a call to the executor
         let concerned = if is_refused { lane.line.len() } else { 1 };
-        let ids: Vec<_> = lane.line.iter().take(concerned).copied().collect();
-        for id in ids {
+        let ids = self.room.list(lane.line.iter().take(concerned).copied(), after);
+        for id in ids.iter().copied() {
             let Some(operation) = self.operations.get_mut(&id).filter(|operation| operation.work.is_some()) else {
                 continue;
             };
@@ -384,25 +419,26 @@ impl State {
                 self.end_waiting(id, error, after);
             }
         }
+        self.room.take_back(ids);
         self.go_on(after);
         self.remove_if_over(queue, after);
         is_own_refused.then(|| not_taken(true))
     }
 
-    pub fn ids(&self, queue: u64) -> Vec<OpId> {
-        self.lanes.get(&queue).map(|lane| lane.line.iter().copied().collect()).unwrap_or_default()
+    pub fn ids(&self, queue: u64) -> Result<Vec<OpId>> {
+        self.lanes.get(&queue).map_or(Ok(Vec::new()), |lane| lane.line.iter().copied().gather())
     }
 
     /// The events of operations; from here on, somebody waits for these and not for what is repeated later.
-    pub fn events(&mut self, ids: Vec<OpId>) -> Vec<Arc<Event>> {
-        let mut events = Vec::with_capacity(ids.len());
+    pub fn events(&mut self, ids: Vec<OpId>) -> Result<Vec<Arc<Event>>> {
+        let mut events = list(ids.len())?;
         for id in ids {
             if let Some(operation) = self.operations.get_mut(&id) {
                 operation.repeats.of = None;
                 events.push(operation.event.clone());
             }
         }
-        events
+        Ok(events)
     }
 
     /// Forgets a queue that is closed and has nothing left.
@@ -416,6 +452,48 @@ impl State {
             }
             Some(_) => false,
         }
+    }
+}
+
+impl Room {
+    /// Before there are so many operations.
+    fn reserve(&mut self, operations: usize) -> Result<()> {
+        fn at_least<T>(list: &mut Vec<T>, count: usize) -> Result<()> {
+            if list.capacity() < count { reserve(list, count) } else { Ok(()) }
+        }
+        let After { touched, settled, gone, awake, .. } = &mut self.after;
+        at_least(&mut self.ids, operations)?;
+        // each may touch the queue of its own, and those of the ones that waited for it
+        at_least(touched, 2 * operations)?;
+        at_least(settled, operations)?;
+        at_least(gone, operations)?;
+        at_least(awake, 2 * operations)
+    }
+
+    /// Operations of which several may end now.
+    fn list(&mut self, ids: impl Iterator<Item = OpId>, after: &mut After) -> Vec<OpId> {
+        self.lend(after);
+        let mut all = std::mem::take(&mut self.ids);
+        all.extend(ids);
+        all
+    }
+
+    fn take_back(&mut self, mut ids: Vec<OpId>) {
+        ids.clear();
+        self.ids = ids;
+    }
+
+    /// The lists themselves come back empty-handed: the next operation makes new ones. Two ends at once share what there is.
+    fn lend(&mut self, after: &mut After) {
+        fn exchange<T>(list: &mut Vec<T>, room: &mut Vec<T>) {
+            if list.is_empty() && list.capacity() < room.capacity() {
+                std::mem::swap(list, room);
+            }
+        }
+        exchange(&mut after.touched, &mut self.after.touched);
+        exchange(&mut after.settled, &mut self.after.settled);
+        exchange(&mut after.gone, &mut self.after.gone);
+        exchange(&mut after.awake, &mut self.after.awake);
     }
 }
 

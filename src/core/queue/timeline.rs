@@ -29,7 +29,7 @@ pub struct New {
     pub after: Vec<OpId>,
     pub wants_slots: bool,
     /// What it does to tensors, where that is known already; else it follows from `uses`.
-    pub stakes: Option<Arc<[Stake]>>,
+    pub stakes: Option<Arc<Vec<Stake>>>,
     /// What it runs with, if nobody hears of its end and it may be repeated.
     pub repeatable: Option<u64>,
 }
@@ -89,12 +89,13 @@ impl Timeline {
     }
 
     /// Puts an operation at the end of a queue.
-    pub fn add(&self, queue: u64, capacity: usize, new: New) -> Result<Arc<Event>> {
+    pub fn add(&self, queue: u64, capacity: usize, mut new: New) -> Result<Arc<Event>> {
         let mut after = After::default();
         let mut state = self.lock();
         // what is refused here is let go after the lock, which was taken later
         state.check_room(queue, capacity)?;
-        let event = state.add(queue, new, &mut after);
+        let prepared = state.prepare(queue, &mut new)?;
+        let event = state.add(queue, new, prepared, &mut after);
         drop(state);
         let tasks = std::mem::take(&mut after.tasks);
         self.finish(after);
@@ -179,15 +180,15 @@ impl Timeline {
     }
 
     /// The events of the operations on a tensor that are not over.
-    pub fn events_of_tensor(&self, tensor: &Tensor) -> Vec<Arc<Event>> {
+    pub fn events_of_tensor(&self, tensor: &Tensor) -> Result<Vec<Arc<Event>>> {
         let mut state = self.lock();
-        state.events(tensor.line().ids())
+        state.events(tensor.line().ids()?)
     }
 
     /// The events of the operations of a queue that are not over.
-    pub fn events_of_queue(&self, queue: u64) -> Vec<Arc<Event>> {
+    pub fn events_of_queue(&self, queue: u64) -> Result<Vec<Arc<Event>>> {
         let mut state = self.lock();
-        let ids = state.ids(queue);
+        let ids = state.ids(queue)?;
         state.events(ids)
     }
 

@@ -11,7 +11,7 @@ use super::lines::OpId;
 use super::repeats::Taken;
 use super::timeline::{Job, Timeline};
 use super::work::Work;
-use crate::base::{Error, Result, Status, fail};
+use crate::base::{Error, Result, Status, fail, text};
 use crate::core::event::{Event, Outcome};
 use crate::sync::Condvar;
 
@@ -127,5 +127,5 @@ fn run_all(inference: &Inference, event: &Event, times: usize) -> Outcome {
 fn panicked(payload: &(dyn Any + Send)) -> Error {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-    Error::new(Status::Panic, format!("a bug in zerobind was caught ({text}): please report it"))
+    Error::new(Status::Panic, text!("a bug in zerobind was caught ({text}): please report it"))
 }

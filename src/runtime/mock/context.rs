@@ -221,7 +221,7 @@ impl EngineContext for MockContext {
         self.script.trace.note(|| format!("plan {inputs:?}"));
         self.rules.reach(Stage::Plan)?;
         let plan = shapes::plan(&self.script.inputs, &self.script.outputs, inputs)?;
-        self.plan = Some(plan.clone());
+        self.plan = Some(plan.copy()?);
         for port in &mut self.outputs {
             port.own = None;
             port.computed = None;
@@ -280,7 +280,7 @@ impl EngineContext for MockContext {
         self.inputs = ports(self.script.inputs.len());
         self.outputs = ports(self.script.outputs.len());
         self.has_values = false;
-        self.plan = Some(plan.clone());
+        self.plan = Some(plan.copy()?);
         Ok(Some(plan))
     }
 

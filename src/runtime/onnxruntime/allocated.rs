@@ -6,6 +6,7 @@ use ort_sys::{OrtAllocator, OrtStatusPtr};
 
 use super::failure::{Outcome, check};
 use super::symbols::Api;
+use crate::base::room::{c_copy, push};
 
 /// The engine's own allocator, which is there as long as the engine.
 #[derive(Clone, Copy)]
@@ -51,11 +52,18 @@ impl Allocator {
             return Ok(Vec::new());
         }
         // SAFETY: so many texts are in the array, each taken once (the caller's promise).
-        let texts: Outcome<Vec<_>> =
-            (0..usize::try_from(count).unwrap_or(0)).map(|index| unsafe { self.take(*array.add(index)) }).collect();
+        let mut next = (0..usize::try_from(count).unwrap_or(0)).map(|index| unsafe { self.take(*array.add(index)) });
+        let mut texts = Vec::new();
+        let mut add = |text: Outcome<Option<CString>>| match text? {
+            Some(text) => Ok(push(&mut texts, text)?),
+            None => Ok(()),
+        };
+        // after a failure the rest is taken and dropped
+        let taken = next.by_ref().try_for_each(&mut add);
+        next.for_each(drop);
         // SAFETY: from this allocator, and not used any more.
         unsafe { self.free(array.cast())? };
-        Ok(texts?.into_iter().flatten().collect())
+        taken.map(|()| texts)
     }
 
     /// # Safety
@@ -65,10 +73,10 @@ impl Allocator {
             return Ok(None);
         }
         // SAFETY: NUL-terminated (the caller's promise), and copied before it goes back.
-        let copy = unsafe { CStr::from_ptr(text) }.to_owned();
+        let copy = c_copy(unsafe { CStr::from_ptr(text) });
         // SAFETY: from this allocator, and not used any more (the caller's promise).
         unsafe { self.free(text.cast())? };
-        Ok(Some(copy))
+        Ok(Some(copy?))
     }
 
     /// # Safety

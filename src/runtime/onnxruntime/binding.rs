@@ -8,6 +8,7 @@ use ort_sys::{OrtIoBinding, OrtValue};
 use super::failure::{Outcome, check};
 use super::owned::Owned;
 use super::session::Session;
+use crate::base::room::filled;
 
 /// A binding of every input and of every output that is asked for.
 ///
@@ -32,7 +33,7 @@ impl Binding {
         // SAFETY: the session is alive, and stays so as long as the binding; the result is ours to release.
         let binding =
             unsafe { Owned::new(api, api.ReleaseIoBinding, |place| (api.CreateIoBinding)(session.as_ptr(), place))? };
-        Ok(Binding { binding, session, bound: vec![0; slots] })
+        Ok(Binding { binding, session, bound: filled(0, slots)? })
     }
 
     pub fn as_ptr(&self) -> *const OrtIoBinding {

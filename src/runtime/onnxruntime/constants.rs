@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::graph::Graph;
 use super::tensor::Tensor;
 use super::uses::Uses;
+use crate::base::room::Shortage;
 
 /// The most scales that a slot can have: more than any axis of a real one, few enough to be copied for each slot.
 const MOST_SCALES: usize = 1 << 16;
@@ -16,16 +17,16 @@ pub struct Constants<'a> {
 }
 
 impl<'a> Constants<'a> {
-    pub fn read(graph: &Graph<'a>, uses: &Uses<'_, 'a>) -> Option<Constants<'a>> {
+    pub fn read(graph: &Graph<'a>, uses: &Uses<'_, 'a>, shortage: &Shortage) -> Option<Constants<'a>> {
         let of_scales = uses.parameters().map(|parameters| parameters.scale);
         let of_zero_points = uses.parameters().map(|parameters| parameters.zero_point);
-        let mut scales = Wanted::new(of_scales);
-        let mut zero_points = Wanted::new(of_zero_points.filter(|name| !name.is_empty()));
+        let mut scales = Wanted::new(of_scales, shortage)?;
+        let mut zero_points = Wanted::new(of_zero_points.filter(|name| !name.is_empty()), shortage)?;
         graph.constants(|name, tensor| {
             scales.meet(name, || vector(tensor()?)?.scales());
             zero_points.meet(name, || vector(tensor()?)?.zero_points());
         })?;
-        Some(Constants { scales: scales.found(), zero_points: zero_points.found() })
+        Some(Constants { scales: scales.found(shortage)?, zero_points: zero_points.found(shortage)? })
     }
 }
 
@@ -44,8 +45,11 @@ enum Search<T> {
 }
 
 impl<'a, T> Wanted<'a, T> {
-    fn new(names: impl Iterator<Item = &'a [u8]>) -> Wanted<'a, T> {
-        Wanted(names.map(|name| (name, Search::Open)).collect())
+    fn new(names: impl Iterator<Item = &'a [u8]>, shortage: &Shortage) -> Option<Wanted<'a, T>> {
+        let names = shortage.gather(names)?;
+        let mut all = shortage.map(names.len())?;
+        all.extend(names.into_iter().map(|name| (name, Search::Open)));
+        Some(Wanted(all))
     }
 
     /// Takes what a constant holds, if it is looked for; two of one name are as good as none.
@@ -58,11 +62,13 @@ impl<'a, T> Wanted<'a, T> {
         }
     }
 
-    fn found(self) -> HashMap<&'a [u8], Option<T>> {
+    fn found(self, shortage: &Shortage) -> Option<HashMap<&'a [u8], Option<T>>> {
         let found = |(name, search)| match search {
             Search::Found(value) => (name, value),
             Search::Open => (name, None),
         };
-        self.0.into_iter().map(found).collect()
+        let mut all = shortage.map(self.0.len())?;
+        all.extend(self.0.into_iter().map(found));
+        Some(all)
     }
 }

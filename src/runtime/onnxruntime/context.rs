@@ -12,7 +12,7 @@ use super::ports::{New, Ports};
 use super::run::Runner;
 use super::session::Session;
 use super::{run_failure, shapes, value};
-use crate::base::{Desc, Dims, Dtype, Error, Result, Side, Slot, fail};
+use crate::base::{Desc, Dims, Dtype, Error, Gather, Result, Side, Slot, fail};
 use crate::memory::{Access, HostRange};
 use crate::runtime::{Alignment, Canceller, EngineContext, Facts, Loan, OutputView, Plan, PlannedSlot, Rebind, Stay};
 
@@ -46,10 +46,10 @@ impl OnnxContext {
             Some(_) => None,
         };
         Ok(OnnxContext {
-            inputs: Ports::new(slots.inputs.len()),
-            outputs: Ports::new(requested.len()),
+            inputs: Ports::new(slots.inputs.len())?,
+            outputs: Ports::new(requested.len())?,
             runner: Runner::new(session.clone(), slots.clone())?,
-            places: (0..slots.outputs.len()).map(place).collect(),
+            places: (0..slots.outputs.len()).map(place).gather()?,
             slots,
             session,
             planned: (Vec::new(), Vec::new()),

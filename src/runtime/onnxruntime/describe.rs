@@ -1,6 +1,6 @@
 //! What a session says about its inputs and outputs.
 
-use std::ffi::{CString, c_char};
+use std::ffi::{CStr, CString, c_char};
 
 use ort_sys::{ONNXType, OrtStatusPtr, OrtTensorTypeAndShapeInfo, OrtTypeInfo};
 
@@ -9,8 +9,9 @@ use super::dtype;
 use super::failure::check;
 use super::owned::Owned;
 use super::session::Session;
-use super::symbols::{Api, text};
-use crate::base::{Desc, Dims, Quantization, Result, Side, Slot, SlotFlags, SlotInfo, fail};
+use super::symbols::Api;
+use crate::base::room::{Lossy, filled};
+use crate::base::{Desc, Dims, Gather, Quantization, Result, Side, Slot, SlotFlags, SlotInfo, fail, text};
 
 /// A slot with its name as the engine wants it.
 pub struct Declared {
@@ -28,13 +29,13 @@ pub fn slots(session: &Session, side: Side) -> Result<Vec<Declared>> {
     let mut count = 0;
     // SAFETY: the session is alive and the number has a place.
     check(api, unsafe { count_of(session.as_ptr(), &mut count) })?;
-    (0..count).map(|index| slot(session, Slot { side, index })).collect()
+    (0..count).map(|index| slot(session, Slot { side, index })).gather_all()
 }
 
 fn slot(session: &Session, slot: Slot) -> Result<Declared> {
     let name = name(session, slot)?;
-    let readable = name.to_string_lossy().into_owned();
-    let place = format!("{slot} '{readable}'");
+    let readable = Lossy(name.to_bytes()).owned()?;
+    let place = text!("{slot} '{readable}'");
     let (desc, dim_names) = shape(session, slot).map_err(|error| error.at(place))?;
     let flags = SlotFlags { dynamic: !desc.dims.is_known(), ..SlotFlags::default() };
     let info =
@@ -102,7 +103,7 @@ pub unsafe fn desc_of(api: Api, tensor: *const OrtTensorTypeAndShapeInfo) -> Res
     let mut rank = 0;
     // SAFETY: the info is alive and the number has a place.
     check(api, unsafe { (api.GetDimensionsCount)(tensor, &mut rank) })?;
-    let mut dims = vec![0; rank];
+    let mut dims = filled(0, rank)?;
     // SAFETY: the info is alive and there is room for `rank` numbers.
     check(api, unsafe { (api.GetDimensions)(tensor, dims.as_mut_ptr(), rank) })?;
     Ok(Desc { dtype: dtype::from_engine(code)?, dims: Dims::new(&dims)? })
@@ -114,11 +115,21 @@ unsafe fn dim_names(api: Api, tensor: *const OrtTensorTypeAndShapeInfo) -> Resul
     let mut rank = 0;
     // SAFETY: the info is alive (the caller's promise) and the number has a place.
     check(api, unsafe { (api.GetDimensionsCount)(tensor, &mut rank) })?;
-    let mut names: Vec<*const c_char> = vec![std::ptr::null(); rank];
+    let mut names: Vec<*const c_char> = filled(std::ptr::null(), rank)?;
     // SAFETY: as above, and there is room for `rank` pointers.
     check(api, unsafe { (api.GetSymbolicDimensions)(tensor, names.as_mut_ptr(), rank) })?;
     // SAFETY: each is null or a text that belongs to the info.
-    Ok(names.into_iter().map(|name| unsafe { text(name) }).collect())
+    names.into_iter().map(|name| unsafe { owned_text(name) }).gather_all()
+}
+
+/// # Safety
+/// `name` is null or NUL-terminated.
+unsafe fn owned_text(name: *const c_char) -> Result<String> {
+    if name.is_null() {
+        return Ok(String::new());
+    }
+    // SAFETY: the caller's promise.
+    Lossy(unsafe { CStr::from_ptr(name) }.to_bytes()).owned()
 }
 
 /// # Safety

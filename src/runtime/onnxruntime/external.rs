@@ -5,6 +5,7 @@
 
 use std::path::{Component, Path};
 
+use crate::base::room::Lossy;
 use crate::base::{Result, fail};
 use crate::runtime::ModelSource;
 use crate::runtime::format::onnx;
@@ -16,6 +17,9 @@ const ADDRESS_MARKER: &[u8] = b"_ORT_MEM_ADDR_";
 /// The engine's reader gives up at 100 messages inside each other.
 const DEEPEST: usize = 256;
 
+/// No system has longer paths.
+const LONGEST: usize = 32 << 10;
+
 /// Refuses references that are not to a file in the folder of the model or below it.
 pub fn check(source: &ModelSource) -> Result<()> {
     if onnx::is_ort_format(source.bytes()) {
@@ -26,7 +30,7 @@ pub fn check(source: &ModelSource) -> Result<()> {
 }
 
 fn check_location(location: &[u8], folder: Option<&Path>) -> Result<()> {
-    let name = String::from_utf8_lossy(location);
+    let name = Lossy(location);
     if location.windows(ADDRESS_MARKER.len()).any(|window| window == ADDRESS_MARKER) {
         return fail!(ModelInvalid, "a tensor refers to an address in memory ('{name}') in the place of a file");
     }
@@ -37,10 +41,18 @@ fn check_location(location: &[u8], folder: Option<&Path>) -> Result<()> {
              its path and without an expected hash"
         );
     };
-    if leads_out(Path::new(&*name)) {
+    let name = name.owned()?;
+    if leads_out(Path::new(&name)) {
         return fail!(ModelInvalid, "a tensor refers to '{name}', which is not in the folder of the model");
     }
-    let file = folder.join(&*name);
+    if name.len() > LONGEST {
+        return fail!(
+            Io,
+            "the weights of this model are in a file whose name has {} bytes, too long for any",
+            name.len()
+        );
+    }
+    let file = folder.join(&name);
     if !file.is_file() {
         return fail!(Io, "the weights of this model are in {}, which is missing or not a file", file.display());
     }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use ort_sys::{OrtErrorCode, OrtStatus, OrtStatusPtr};
 
-use super::symbols::{Api, text};
-use crate::base::{Error, Status};
+use super::symbols::{self, Api};
+use crate::base::{Error, Status, room, text};
 
 pub const NO_SUCH_FILE: i32 = 3;
 pub const NOT_IMPLEMENTED: i32 = 9;
@@ -22,12 +22,12 @@ pub type Outcome<T> = Result<T, Failure>;
 
 impl Failure {
     pub fn ours(text: &str) -> Failure {
-        Failure { code: 1, text: text.to_owned() }
+        Failure { code: 1, text: text!("{text}") }
     }
 
     /// What it is wherever it happens, if its meaning does not depend on the place.
     pub fn general_status(&self) -> Option<Status> {
-        let out_of_memory = ["bad_alloc", "Failed to allocate memory", "out of memory"];
+        let out_of_memory = ["bad_alloc", "Failed to allocate memory", "out of memory", room::NO_MEMORY];
         if out_of_memory.iter().any(|phrase| self.text.contains(phrase)) {
             return Some(Status::OutOfMemory);
         }
@@ -36,7 +36,7 @@ impl Failure {
 
     /// The error of a call that should not fail for a reason of the caller's.
     pub fn or(&self, status: Status) -> Error {
-        Error::new(self.general_status().unwrap_or(status), self.to_string())
+        Error::new(self.general_status().unwrap_or(status), text!("{self}"))
     }
 }
 
@@ -49,6 +49,13 @@ impl fmt::Display for Failure {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Error {
         failure.or(Status::Runtime)
+    }
+}
+
+/// Memory of ours that cannot be had, where failures are mostly the engine's.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure { code: 1, text: error.text }
     }
 }
 
@@ -67,7 +74,7 @@ fn take(api: Api, status: *mut OrtStatus) -> Failure {
     // SAFETY: the status is not null, was just returned to us, and is used only before its release, which happens once.
     // Its text lives as long as it does.
     unsafe {
-        let failure = Failure { code: code_of(status), text: text((api.GetErrorMessage)(status)) };
+        let failure = Failure { code: code_of(status), text: symbols::text((api.GetErrorMessage)(status)) };
         (api.ReleaseStatus)(status);
         failure
     }

@@ -1,6 +1,7 @@
 //! The graph of a model, as far as it tells how tensors are used.
 
 use super::tensor::Tensor;
+use crate::base::room::Shortage;
 use crate::runtime::format::wire::{Fields, Value};
 
 /// The engine's reader gives up at 100 messages inside each other.
@@ -9,34 +10,35 @@ const DEEPEST: usize = 256;
 /// The parts of a model that are its main graph: one, in every model that the engine accepts.
 pub struct Graph<'a> {
     parts: Vec<&'a [u8]>,
+    shortage: &'a Shortage,
 }
 
 impl<'a> Graph<'a> {
     /// The graph of a model; `None` for a damaged one.
     ///
     /// `redefined` is called with the domain and name of every operator that the model defines itself.
-    pub fn of(model: &'a [u8], mut redefined: impl FnMut(&[u8], &[u8])) -> Option<Graph<'a>> {
+    pub fn of(model: &'a [u8], shortage: &'a Shortage, mut redefined: impl FnMut(&[u8], &[u8])) -> Option<Graph<'a>> {
         let mut parts = Vec::new();
         Fields::new(model).each(|number, value| {
             match (number, value) {
-                (7, Value::Bytes(graph)) => parts.push(graph),
+                (7, Value::Bytes(graph)) => shortage.push(&mut parts, graph)?,
                 (25, Value::Bytes(function)) => redefined(last_bytes(function, 10)?, last_bytes(function, 1)?),
                 _ => {}
             }
             Some(())
         })?;
-        Some(Graph { parts })
+        Some(Graph { parts, shortage })
     }
 
     /// Calls `read` with every node of the graph itself. `None` for damage, and when `read` gives none.
     pub fn nodes(&self, mut read: impl FnMut(Node<'a>) -> Option<()>) -> Option<()> {
-        self.each(1, |node| read(Node::read(node)?))
+        self.each(1, |node| read(Node::read(node, self.shortage)?))
     }
 
     /// Calls `read` with the name of every constant tensor, and with a way to get at it.
     pub fn constants(&self, mut read: impl FnMut(&'a [u8], &dyn Fn() -> Option<Tensor<'a>>)) -> Option<()> {
         self.each(5, |tensor| {
-            read(last_bytes(tensor, 8)?, &|| Tensor::read(tensor));
+            read(last_bytes(tensor, 8)?, &|| Tensor::read(tensor, self.shortage));
             Some(())
         })?;
         self.nodes(|node| {
@@ -65,18 +67,19 @@ pub struct Node<'a> {
     pub inputs: Vec<&'a [u8]>,
     pub outputs: Vec<&'a [u8]>,
     attributes: Vec<&'a [u8]>,
+    shortage: &'a Shortage,
 }
 
 impl<'a> Node<'a> {
-    fn read(message: &'a [u8]) -> Option<Node<'a>> {
-        let mut node =
-            Node { operator: b"", domain: b"", inputs: Vec::new(), outputs: Vec::new(), attributes: Vec::new() };
+    fn read(message: &'a [u8], shortage: &'a Shortage) -> Option<Node<'a>> {
+        let (inputs, outputs, attributes) = Default::default();
+        let mut node = Node { operator: b"", domain: b"", inputs, outputs, attributes, shortage };
         Fields::new(message).each(|number, value| {
             match (number, value) {
-                (1, Value::Bytes(name)) => node.inputs.push(name),
-                (2, Value::Bytes(name)) => node.outputs.push(name),
+                (1, Value::Bytes(name)) => shortage.push(&mut node.inputs, name)?,
+                (2, Value::Bytes(name)) => shortage.push(&mut node.outputs, name)?,
                 (4, Value::Bytes(operator)) => node.operator = operator,
-                (5, Value::Bytes(attribute)) => node.attributes.push(attribute),
+                (5, Value::Bytes(attribute)) => shortage.push(&mut node.attributes, attribute)?,
                 (7, Value::Bytes(domain)) => node.domain = domain,
                 _ => {}
             }
@@ -92,7 +95,7 @@ impl<'a> Node<'a> {
     pub fn int(&self, name: &[u8]) -> Result<Option<i64>, ()> {
         let mut found = None;
         for attribute in &self.attributes {
-            let attribute = Attribute::read(attribute).ok_or(())?;
+            let attribute = Attribute::read(attribute, self.shortage).ok_or(())?;
             if attribute.name == name {
                 found = Some(attribute.int().ok_or(())?);
             }
@@ -103,16 +106,20 @@ impl<'a> Node<'a> {
     /// What the outputs of a `Constant` holds, where it is a tensor or floats.
     fn constant(&self) -> Option<Tensor<'a>> {
         let [attribute] = &self.attributes[..] else { return None };
-        let attribute = Attribute::read(attribute)?;
+        let attribute = Attribute::read(attribute, self.shortage)?;
         match attribute.name {
-            b"value" => Tensor::read(attribute.tensor?),
-            b"value_float" => Some(Tensor::of_floats(Vec::new(), vec![attribute.float?])),
+            b"value" => Tensor::read(attribute.tensor?, self.shortage),
+            b"value_float" => {
+                let float = self.shortage.copied(&[attribute.float?])?;
+                Some(Tensor::of_floats(Vec::new(), float, self.shortage))
+            }
             b"value_floats" => {
                 let count = attribute.floats.iter().map(|value| match value {
                     Value::Bytes(packed) => packed.len() / 4,
                     _ => 1,
                 });
-                Some(Tensor::of_floats(vec![count.sum::<usize>() as u64], attribute.floats))
+                let dims = self.shortage.copied(&[count.sum::<usize>() as u64])?;
+                Some(Tensor::of_floats(dims, attribute.floats, self.shortage))
             }
             _ => None,
         }
@@ -120,15 +127,18 @@ impl<'a> Node<'a> {
 
     /// Calls `found` with every name that graphs inside this node refer to, whatever it stands for there.
     pub fn names_inside(&self, found: &mut dyn FnMut(&'a [u8])) -> Option<()> {
-        let mut open: Vec<_> =
-            self.attributes.iter().map(|attribute| (Message::Attribute, Fields::new(attribute), 1)).collect();
+        let attributes = self.attributes.iter();
+        let mut open =
+            self.shortage.gather(attributes.map(|attribute| (Message::Attribute, Fields::new(attribute), 1)))?;
         while let Some((message, fields, depth)) = open.pop() {
             fields.each(|number, value| {
                 let Value::Bytes(bytes) = value else { return Some(()) };
                 match message.inside(number) {
                     Some(Inside::Name) => found(bytes),
                     Some(Inside::Message(_)) if depth == DEEPEST => return None,
-                    Some(Inside::Message(inner)) => open.push((inner, Fields::new(bytes), depth + 1)),
+                    Some(Inside::Message(inner)) => {
+                        self.shortage.push(&mut open, (inner, Fields::new(bytes), depth + 1))?
+                    }
                     None => {}
                 }
                 Some(())
@@ -181,7 +191,7 @@ struct Attribute<'a> {
 }
 
 impl<'a> Attribute<'a> {
-    fn read(message: &'a [u8]) -> Option<Attribute<'a>> {
+    fn read(message: &'a [u8], shortage: &Shortage) -> Option<Attribute<'a>> {
         let mut attribute = Attribute::default();
         Fields::new(message).each(|number, value| {
             match (number, value) {
@@ -189,7 +199,7 @@ impl<'a> Attribute<'a> {
                 (2, Value::Fixed(_)) => attribute.float = Some(value),
                 (3, Value::Varint(number)) => attribute.int = Some(number as i64),
                 (5, Value::Bytes(tensor)) => attribute.tensor = Some(tensor),
-                (7, Value::Fixed(_) | Value::Bytes(_)) => attribute.floats.push(value),
+                (7, Value::Fixed(_) | Value::Bytes(_)) => shortage.push(&mut attribute.floats, value)?,
                 (20, Value::Varint(kind)) => attribute.kind = kind,
                 (21, _) => attribute.is_reference = true,
                 _ => {}

@@ -12,7 +12,7 @@ use super::linked as origin;
 use super::logger;
 use super::owned::Owned;
 use super::symbols::Api;
-use crate::base::{Error, Result, Status};
+use crate::base::{Error, Result, Status, text};
 use crate::runtime::once::{Loaded, LoadedOnce, Origin};
 use crate::runtime::{RuntimeInfo, format};
 
@@ -48,7 +48,7 @@ pub fn info() -> RuntimeInfo {
 
 /// Starts the engine of a library that is in the process and stays there.
 pub fn start(api: Api, version: &str, file: &Path) -> Result<Loaded<Engine>> {
-    let unusable = |failure: Failure| Error::new(Status::RuntimeUnavailable, format!("{}: {failure}", file.display()));
+    let unusable = |failure: Failure| Error::new(Status::RuntimeUnavailable, text!("{}: {failure}", file.display()));
     let env = create_env(api).map_err(unusable)?;
     silence(api, &env).map_err(unusable)?;
     let host_memory = create_host_memory(api).map_err(unusable)?;

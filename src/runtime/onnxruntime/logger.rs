@@ -21,7 +21,7 @@ pub unsafe extern "system" fn receive(
     let _ = std::panic::catch_unwind(|| {
         // SAFETY: the engine passes null or NUL-terminated texts that live during this call.
         let (category, place, message) = unsafe { (text(category), text(place), text(message)) };
-        log::emit(level(severity), &format!("ONNX Runtime: {message} ({category}, {place})"));
+        log::emit(level(severity), &crate::base::text!("ONNX Runtime: {message} ({category}, {place})"));
     });
 }
 

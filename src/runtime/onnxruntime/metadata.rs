@@ -9,7 +9,8 @@ use super::failure::{Outcome, check};
 use super::owned::Owned;
 use super::session::Session;
 use super::symbols::Api;
-use crate::base::{Metadata, MetadataValue, Result};
+use crate::base::room::{Lossy, owned, push};
+use crate::base::{Metadata, MetadataValue, Result, text};
 
 type GetText = unsafe extern "system" fn(*const OrtModelMetadata, *mut OrtAllocator, *mut *mut c_char) -> OrtStatusPtr;
 
@@ -27,12 +28,14 @@ pub fn read(session: &Session) -> Result<Vec<Metadata>> {
     ];
     let mut all = Vec::new();
     for (key, get) in fields {
-        let text = source.text(get)?.filter(|text| !text.is_empty());
-        all.extend(text.map(|text| Metadata { key: key.to_owned(), value: value(text) }));
+        if let Some(text) = source.text(get)?.filter(|text| !text.is_empty()) {
+            push(&mut all, Metadata { key: owned(key)?, value: value(text) })?;
+        }
     }
-    let version = source.version()?.map(|version| MetadataValue::Text(version.to_string()));
-    all.extend(version.map(|value| Metadata { key: "onnx.version".to_owned(), value }));
-    all.extend(source.custom()?);
+    if let Some(version) = source.version()? {
+        push(&mut all, Metadata { key: owned("onnx.version")?, value: MetadataValue::Text(text!("{version}")) })?;
+    }
+    source.custom(&mut all)?;
     Ok(all)
 }
 
@@ -66,18 +69,19 @@ impl Source {
         Ok(Some(version).filter(|version| *version != i64::MAX))
     }
 
-    fn custom(&self) -> Outcome<Vec<Metadata>> {
+    fn custom(&self, all: &mut Vec<Metadata>) -> Result<()> {
         let get = self.api.ModelMetadataGetCustomMetadataMapKeys;
         // SAFETY: the metadata is alive; the function gives an array of texts, both from the allocator.
         let mut keys = unsafe {
             self.allocator.texts(|allocator, array, count| get(self.metadata.as_ptr(), allocator, array, count))?
         };
-        keys.sort();
-        let entry = |key: &CString| {
-            let text = self.custom_text(key)?;
-            Ok(text.map(|text| Metadata { key: key.to_string_lossy().into_owned(), value: value(text) }))
-        };
-        keys.iter().filter_map(|key| entry(key).transpose()).collect()
+        keys.sort_unstable();
+        for key in &keys {
+            if let Some(text) = self.custom_text(key)? {
+                push(all, Metadata { key: Lossy(key.to_bytes()).owned()?, value: value(text) })?;
+            }
+        }
+        Ok(())
     }
 
     fn custom_text(&self, key: &CStr) -> Outcome<Option<CString>> {

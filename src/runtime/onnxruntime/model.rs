@@ -12,7 +12,8 @@ use super::names::Names;
 use super::options::Settings;
 use super::quantization;
 use super::session::Session;
-use crate::base::{Error, Metadata, Result, Side, Signature, Slot, SlotInfo, Status, fail};
+use crate::base::room::push;
+use crate::base::{Error, Gather, Metadata, Result, Side, Signature, Slot, SlotInfo, Status, fail, text};
 use crate::runtime::{EngineContext, EngineModel, EngineOptions, ModelSource};
 
 /// What contexts need to know of their model.
@@ -43,7 +44,7 @@ impl OnnxModel {
         external::check(&source)?;
         let session = Arc::new(Session::open(engine, &source, &settings).map_err(unreadable)?);
         let mut slots = Slots::read(&session)?;
-        quantization::note(source.bytes(), &mut slots);
+        quantization::note(source.bytes(), &mut slots)?;
         let slots = Arc::new(slots);
         let metadata = metadata::read(&session)?;
         let sessions = Sessions { all: vec![(settings, Arc::downgrade(&session))], kept: Some(session) };
@@ -63,7 +64,7 @@ impl OnnxModel {
         let opened = Session::open(self.engine, &self.source, &settings);
         let session = Arc::new(opened.map_err(|failure| unacceptable(failure, &settings))?);
         self.slots.check_same(&Slots::read(&session)?)?;
-        sessions.all.push((settings, Arc::downgrade(&session)));
+        push(&mut sessions.all, (settings, Arc::downgrade(&session)))?;
         sessions.kept = Some(session.clone());
         Ok(session)
     }
@@ -95,10 +96,10 @@ impl Slots {
     fn read(session: &Session) -> Result<Slots> {
         let inputs = describe::slots(session, Side::Input)?;
         let outputs = describe::slots(session, Side::Output)?;
-        let names = Names::new(&inputs, &outputs);
-        let mut outputs: Vec<_> = outputs.into_iter().map(|slot| slot.info).collect();
+        let names = Names::new(&inputs, &outputs)?;
+        let mut outputs = outputs.into_iter().map(|slot| slot.info).gather()?;
         names.flag(&mut outputs);
-        Ok(Slots { inputs: inputs.into_iter().map(|slot| slot.info).collect(), outputs, names })
+        Ok(Slots { inputs: inputs.into_iter().map(|slot| slot.info).gather()?, outputs, names })
     }
 
     /// The file is read again for other settings, and nobody can stop it from being another one by then.
@@ -114,7 +115,7 @@ impl Slots {
 
     /// A slot for texts.
     pub fn label(&self, slot: Slot) -> String {
-        self.info(slot).map_or(slot.to_string(), |info| format!("{slot} '{}'", info.name))
+        self.info(slot).map_or_else(|_| text!("{slot}"), |info| text!("{slot} '{}'", info.name))
     }
 
     pub fn info(&self, slot: Slot) -> Result<&SlotInfo> {

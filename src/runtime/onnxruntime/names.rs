@@ -3,7 +3,8 @@
 use std::ffi::{CStr, CString, c_char};
 
 use super::describe::Declared;
-use crate::base::{Side, Slot, SlotInfo};
+use crate::base::room::{c_copy, push};
+use crate::base::{Gather, Result, Side, Slot, SlotInfo};
 
 /// The slots of a model as they are named to the engine: every input, and every tensor among the outputs once.
 ///
@@ -19,24 +20,24 @@ pub struct Names {
 }
 
 impl Names {
-    pub fn new(inputs: &[Declared], outputs: &[Declared]) -> Names {
-        let names = |slots: &[Declared]| slots.iter().map(|slot| slot.name.clone()).collect::<Vec<_>>();
-        Names::of(names(inputs), names(outputs))
+    pub fn new(inputs: &[Declared], outputs: &[Declared]) -> Result<Names> {
+        let names = |slots: &[Declared]| slots.iter().map(|slot| c_copy(&slot.name)).gather_all();
+        Names::of(names(inputs)?, names(outputs)?)
     }
 
-    pub(super) fn of(inputs: Vec<CString>, outputs: Vec<CString>) -> Names {
+    pub(super) fn of(inputs: Vec<CString>, outputs: Vec<CString>) -> Result<Names> {
         let twin = |index: usize| {
             let same = |name: &CString| *name == outputs[index];
             let input = inputs.iter().position(same).map(Slot::input);
             input.or_else(|| outputs[..index].iter().position(same).map(Slot::output))
         };
-        let twins: Vec<_> = (0..outputs.len()).map(twin).collect();
-        let mut requested: Vec<_> = (0..outputs.len()).filter(|index| twins[*index].is_none()).collect();
+        let twins = (0..outputs.len()).map(twin).gather()?;
+        let mut requested = (0..outputs.len()).filter(|index| twins[*index].is_none()).gather()?;
         if requested.is_empty() && !outputs.is_empty() {
             // a run has to ask for something
-            requested.push(0);
+            push(&mut requested, 0)?;
         }
-        Names { inputs, outputs, twins, requested }
+        Ok(Names { inputs, outputs, twins, requested })
     }
 
     pub fn input(&self, index: usize) -> &CStr {
@@ -57,13 +58,13 @@ impl Names {
     }
 
     /// The names of all inputs, for a run. They point into this object.
-    pub fn input_pointers(&self) -> Vec<*const c_char> {
-        self.inputs.iter().map(|name| name.as_ptr()).collect()
+    pub fn input_pointers(&self) -> Result<Vec<*const c_char>> {
+        self.inputs.iter().map(|name| name.as_ptr()).gather()
     }
 
     /// The names of the outputs that a run asks for. They point into this object.
-    pub fn output_pointers(&self) -> Vec<*const c_char> {
-        self.requested.iter().map(|index| self.outputs[*index].as_ptr()).collect()
+    pub fn output_pointers(&self) -> Result<Vec<*const c_char>> {
+        self.requested.iter().map(|index| self.outputs[*index].as_ptr()).gather()
     }
 
     /// Notes in the slots what became of them here.
@@ -81,7 +82,7 @@ mod tests {
 
     fn names(inputs: &[&str], outputs: &[&str]) -> Names {
         let owned = |names: &[&str]| names.iter().map(|name| CString::new(*name).unwrap()).collect();
-        Names::of(owned(inputs), owned(outputs))
+        Names::of(owned(inputs), owned(outputs)).unwrap()
     }
 
     #[test]
@@ -91,7 +92,7 @@ mod tests {
         let (b, x) = (Some(Slot::input(1)), Some(Slot::output(0)));
         assert_eq!(twins, [None, b, x, None, b]);
         assert_eq!(names.requested(), [0, 3]);
-        assert_eq!(names.output_pointers().len(), 2);
+        assert_eq!(names.output_pointers().unwrap().len(), 2);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use ort_sys::{GraphOptimizationLevel, OrtSessionOptions};
 use super::failure::{Outcome, check};
 use super::owned::Owned;
 use super::symbols::Api;
+use crate::base::room::{c_text, push};
 use crate::base::{Result, fail};
 use crate::runtime::EngineOptions;
 
@@ -54,7 +55,7 @@ impl Settings {
         for (key, value) in &options.settings {
             settings.set(key, value)?;
         }
-        settings.entries.sort();
+        settings.entries.sort_unstable();
         Ok(settings)
     }
 
@@ -66,11 +67,12 @@ impl Settings {
         let Some(entry) = key.strip_prefix(PASSED_THROUGH).filter(|rest| !rest.is_empty()) else {
             return fail!(NotFound, "ONNX Runtime has no option '{key}'");
         };
-        let (Ok(entry), Ok(value)) = (CString::new(entry), CString::new(value)) else {
+        if entry.contains('\0') || value.contains('\0') {
             return fail!(InvalidArgument, "option '{key}': a NUL inside the key or the value");
-        };
+        }
+        let (entry, value) = (c_text(entry)?, c_text(value)?);
         self.entries.retain(|(known, _)| *known != entry);
-        self.entries.push((entry, value));
+        push(&mut self.entries, (entry, value))?;
         Ok(())
     }
 

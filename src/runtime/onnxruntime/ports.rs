@@ -6,7 +6,8 @@ use super::cache::{Cache, Entry};
 use super::load::Engine;
 use super::owned::Owned;
 use super::value;
-use crate::base::{Desc, Result};
+use crate::base::room::filled;
+use crate::base::{Desc, Gather, Result};
 use crate::memory::{Access, HostRange};
 use crate::runtime::{OutputView, Stay};
 
@@ -90,10 +91,10 @@ const ROOM: usize = 256;
 const ROOM_OF_ONE: usize = 64;
 
 impl Ports {
-    pub fn new(count: usize) -> Ports {
+    pub fn new(count: usize) -> Result<Ports> {
         let room = (ROOM / count.max(1)).clamp(4, ROOM_OF_ONE);
-        let ports = (0..count).map(|_| Port::new(room)).collect();
-        Ports { ports, values: vec![std::ptr::null_mut(); count], attached: 0, sticky: 0, lent: 0, passing: 0 }
+        let ports = (0..count).map(|_| Port::new(room)).gather()?;
+        Ok(Ports { ports, values: filled(std::ptr::null_mut(), count)?, attached: 0, sticky: 0, lent: 0, passing: 0 })
     }
 
     pub fn len(&self) -> usize {

@@ -8,23 +8,25 @@ use super::graph::Graph;
 use super::model::Slots;
 use super::operators::Operator;
 use super::uses::{Parameters, Use, Uses};
-use crate::base::{Desc, Dtype, Quantization, SlotInfo};
+use crate::base::room::Shortage;
+use crate::base::{Desc, Dtype, Gather, Quantization, Result, SlotInfo};
 use crate::runtime::format::onnx;
 
 /// Notes in the slots of a model what its graph tells of them. Costs nothing where no slot can be quantized.
-pub fn note(model: &[u8], slots: &mut Slots) {
+pub fn note(model: &[u8], slots: &mut Slots) -> Result<()> {
     let can_be = |slots: &[SlotInfo]| slots.iter().any(|slot| can_be_quantized(&slot.desc));
     if onnx::is_ort_format(model) || !(can_be(&slots.inputs) || can_be(&slots.outputs)) {
-        return;
+        return Ok(());
     }
     let names = &slots.names;
     let inputs = slots.inputs.iter().enumerate().map(|(index, slot)| (names.input(index).to_bytes(), slot.desc));
     let outputs = slots.outputs.iter().enumerate().map(|(index, slot)| (names.output(index).to_bytes(), slot.desc));
-    let Some((of_inputs, of_outputs)) = read(model, &inputs.collect::<Vec<_>>(), &outputs.collect::<Vec<_>>()) else {
-        return;
+    let Some((of_inputs, of_outputs)) = read(model, &inputs.gather()?, &outputs.gather()?)? else {
+        return Ok(());
     };
     let all = slots.inputs.iter_mut().zip(of_inputs).chain(slots.outputs.iter_mut().zip(of_outputs));
     all.for_each(|(slot, found)| slot.quantization = found);
+    Ok(())
 }
 
 fn can_be_quantized(desc: &Desc) -> bool {
@@ -34,30 +36,36 @@ fn can_be_quantized(desc: &Desc) -> bool {
 
 pub(super) type Named<'a> = (&'a [u8], Desc);
 
+type Found = (Vec<Quantization>, Vec<Quantization>);
+
 /// The quantization of each input and output; `None` where the model cannot be understood.
-pub(super) fn read(
-    model: &[u8],
-    inputs: &[Named<'_>],
-    outputs: &[Named<'_>],
-) -> Option<(Vec<Quantization>, Vec<Quantization>)> {
+pub(super) fn read(model: &[u8], inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Result<Option<Found>> {
+    let shortage = Shortage::default();
+    let found = read_all(model, inputs, outputs, &shortage);
+    shortage.check(found)
+}
+
+fn read_all(model: &[u8], inputs: &[Named<'_>], outputs: &[Named<'_>], shortage: &Shortage) -> Option<Found> {
     let mut is_redefined = false;
-    let graph = Graph::of(model, |domain, name| is_redefined |= Operator::find(domain, name).is_some())?;
+    let redefined = |domain: &[u8], name: &[u8]| is_redefined |= Operator::find(domain, name).is_some();
+    let graph = Graph::of(model, shortage, redefined)?;
     if is_redefined {
         return None;
     }
-    let mut uses = Uses::of(inputs.iter().map(|(name, _)| *name), outputs.iter().map(|(name, _)| *name));
-    graph.nodes(|node| uses.note(&node))?;
-    let constants = Constants::read(&graph, &uses)?;
-    let mut resolver = Resolver { constants, budget: model.len() };
+    let mut uses = Uses::of(inputs.iter().map(|(name, _)| *name), outputs.iter().map(|(name, _)| *name), shortage)?;
+    graph.nodes(|node| uses.note(&node, shortage))?;
+    let constants = Constants::read(&graph, &uses, shortage)?;
+    let mut resolver = Resolver { constants, budget: model.len(), shortage };
     let found = |used: Option<&Use<'_>>, desc: &Desc, resolver: &mut Resolver<'_>| match used {
         Some(used) if can_be_quantized(desc) => resolver.quantization(used, desc).unwrap_or_default(),
         _ => Quantization::None,
     };
-    let of_inputs = inputs.iter().map(|(name, desc)| found(uses.inputs.get(name), desc, &mut resolver)).collect();
+    let of_inputs = inputs.iter().map(|(name, desc)| found(uses.inputs.get(name), desc, &mut resolver));
+    let of_inputs = shortage.gather(of_inputs)?;
     // an output that is an input is quantized as that one is
     let of_output = |name: &[u8]| uses.inputs.get(name).or_else(|| uses.outputs.get(name));
-    let of_outputs = outputs.iter().map(|(name, desc)| found(of_output(name), desc, &mut resolver)).collect();
-    Some((of_inputs, of_outputs))
+    let of_outputs = outputs.iter().map(|(name, desc)| found(of_output(name), desc, &mut resolver));
+    Some((of_inputs, shortage.gather(of_outputs)?))
 }
 
 /// Makes quantizations out of constants.
@@ -66,6 +74,7 @@ struct Resolver<'a> {
     /// How many more scales may be looked at, so that a model which names the same ones over and over costs no more than its
     /// size.
     budget: usize,
+    shortage: &'a Shortage,
 }
 
 impl Resolver<'_> {
@@ -86,15 +95,18 @@ impl Resolver<'_> {
         let scales = self.constants.scales.get(parameters.scale)?.as_ref()?;
         self.budget = self.budget.checked_sub(scales.len())?;
         let zero_points = match parameters.zero_point {
-            b"" => vec![0; scales.len()],
-            name => self.constants.zero_points.get(name)?.as_ref().filter(|all| all.len() == scales.len())?.clone(),
+            b"" => self.shortage.gather(scales.iter().map(|_| 0))?,
+            name => {
+                let all = self.constants.zero_points.get(name)?.as_ref()?;
+                self.shortage.copied(Some(&all[..]).filter(|all| all.len() == scales.len())?)?
+            }
         };
         match (&scales[..], &zero_points[..]) {
             ([], _) => None,
             ([scale], [zero_point]) => Some(Quantization::PerTensor { scale: *scale, zero_point: *zero_point }),
             _ => {
                 let axis = axis_of(desc, parameters.axis?, scales.len())?;
-                Some(Quantization::PerAxis { axis, scales: scales.clone(), zero_points })
+                Some(Quantization::PerAxis { axis, scales: self.shortage.copied(scales)?, zero_points })
             }
         }
     }

@@ -1,9 +1,12 @@
 //! What a failed run means.
 
+use std::fmt::Display;
+
 use super::failure::Failure;
 use super::model::Slots;
 use super::ports::Ports;
-use crate::base::{Desc, Dims, Error, Slot, Status};
+use crate::base::room::{Lossy, copied, joined};
+use crate::base::{Desc, Dims, Error, Gather, MAX_RANK, Slot, Status, text};
 
 /// The error of a failed run: a shape that was promised for an output and not computed is told apart from all else, and
 /// memory that is too small for what was computed from memory of another shape.
@@ -11,15 +14,15 @@ use crate::base::{Desc, Dims, Error, Slot, Status};
 /// The engine says so only in words, which differ between versions; words that are not understood leave its own text.
 pub fn explain(failure: Failure, slots: &Slots, outputs: &Ports) -> Error {
     if failure.text.contains("terminate flag") {
-        return Error::new(Status::Cancelled, failure.to_string());
+        return Error::new(Status::Cancelled, text!("{failure}"));
     }
     let promise = |(place, output): (usize, &usize)| {
         // attached is what was promised, and with it comes the rest of the room
         let (desc, memory) = outputs.promised(place)?;
         Some(Promise { output: *output, desc, given: memory.capacity() as u64 })
     };
-    let promises: Vec<_> = slots.names.requested().iter().enumerate().filter_map(promise).collect();
-    let name = |output: usize| slots.names.output(output).to_string_lossy();
+    let promises = slots.names.requested().iter().enumerate().filter_map(promise).gather().unwrap_or_default();
+    let name = |output: usize| Lossy(slots.names.output(output).to_bytes());
     if let Some(broken) = Broken::read(&failure.text, &promises, name) {
         return broken.error(&failure, name);
     }
@@ -51,19 +54,19 @@ struct Broken<'a> {
 }
 
 impl<'a> Broken<'a> {
-    fn read<N: AsRef<str>>(text: &str, promises: &'a [Promise], name: impl Fn(usize) -> N) -> Option<Broken<'a>> {
+    fn read<N: Display>(text: &str, promises: &'a [Promise], name: impl Fn(usize) -> N) -> Option<Broken<'a>> {
         // as 1.32 says it: "... for output 'z' of node ... has shape {3} but the computed output shape for this run is {4}"
         let is_named = |promise: &&Promise| {
-            let words = format!("for output '{}' of node", name(promise.output).as_ref());
+            let words = text!("for output '{}' of node", name(promise.output));
             text.contains(&words)
         };
         if let Some(promise) = promises.iter().find(is_named) {
             let computed = shape_after(text, "computed output shape for this run is ");
-            return Some(Broken { candidates: vec![promise], computed });
+            return Some(Broken { candidates: copied(&[promise]).ok()?, computed });
         }
         // as 1.23 says it: "OrtValue shape verification failed. Current shape:{3} Requested shape:{4}", without a name
         let current = shape_after(text, "OrtValue shape verification failed. Current shape:")?;
-        let candidates: Vec<_> = promises.iter().filter(|promise| promise.desc.dims == current).collect();
+        let candidates = promises.iter().filter(|promise| promise.desc.dims == current).gather().ok()?;
         (!candidates.is_empty()).then(|| Broken { candidates, computed: shape_after(text, "Requested shape:") })
     }
 
@@ -73,31 +76,29 @@ impl<'a> Broken<'a> {
         if self.computed.is_some_and(is_too_small) { Status::BufferTooSmall } else { Status::ShapeMismatch }
     }
 
-    fn error<N: AsRef<str>>(&self, failure: &Failure, name: impl Fn(usize) -> N) -> Error {
+    fn error<N: Display>(&self, failure: &Failure, name: impl Fn(usize) -> N) -> Error {
         let status = self.status();
         let remedy = match status {
             Status::BufferTooSmall => "as much memory with that shape",
             _ => "memory of that shape",
         };
-        let stories: Vec<_> = self.candidates.iter().map(|promise| self.story(promise, &name)).collect();
-        let stories = stories.join("; or ");
-        let text = format!("{stories}. Give {remedy}, or leave the output without memory and view it. {failure}");
+        let stories = joined(self.candidates.iter().map(|promise| self.story(promise, &name)), "; or ");
+        let text = text!("{stories}. Give {remedy}, or leave the output without memory and view it. {failure}");
         Error::new(status, text)
     }
 
-    fn story<N: AsRef<str>>(&self, promise: &Promise, name: impl Fn(usize) -> N) -> String {
+    fn story<N: Display>(&self, promise: &Promise, name: impl Fn(usize) -> N) -> String {
         let Promise { output, desc, given } = promise;
         let computed = match self.computed {
             Some(dims) => {
                 let computed = Desc { dims, ..*desc };
-                let size = computed.byte_size().map_or(String::new(), |size| format!(", which takes {size} bytes"));
-                format!("{computed}{size}")
+                let size = computed.byte_size().map_or(String::new(), |size| text!(", which takes {size} bytes"));
+                text!("{computed}{size}")
             }
-            None => "another shape".to_owned(),
+            None => text!("another shape"),
         };
         let (slot, name) = (Slot::output(*output), name(*output));
-        let name = name.as_ref();
-        format!("{slot} '{name}': the {given} bytes given for it promise {desc}, and the model computed {computed}")
+        text!("{slot} '{name}': the {given} bytes given for it promise {desc}, and the model computed {computed}")
     }
 }
 
@@ -106,7 +107,13 @@ fn shape_after(text: &str, words: &str) -> Option<Dims> {
     let (_, rest) = text.split_once(words)?;
     let (inside, _) = rest.strip_prefix('{')?.split_once('}')?;
     let numbers = inside.split(',').filter(|part| !part.is_empty()).map(|part| part.trim().parse());
-    Dims::new(&numbers.collect::<Result<Vec<i64>, _>>().ok()?).ok()
+    let mut dims = [0; MAX_RANK];
+    let mut rank = 0;
+    for number in numbers {
+        *dims.get_mut(rank)? = number.ok()?;
+        rank += 1;
+    }
+    Dims::new(&dims[..rank]).ok()
 }
 
 #[cfg(test)]

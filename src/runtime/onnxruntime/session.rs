@@ -8,6 +8,7 @@ use super::failure::{Failure, Outcome};
 use super::load::Engine;
 use super::options::Settings;
 use super::owned::Owned;
+use crate::base::Gather;
 use crate::runtime::ModelSource;
 
 /// A session. The engine lets any number of threads run one at a time, each with values of its own.
@@ -50,11 +51,12 @@ impl Session {
 /// The path in the characters of the platform, NUL-terminated.
 fn c_path(path: &std::path::Path) -> Outcome<Vec<ort_sys::os_char>> {
     #[cfg(windows)]
-    let letters: Vec<_> = std::os::windows::ffi::OsStrExt::encode_wide(path.as_os_str()).collect();
+    let letters = std::os::windows::ffi::OsStrExt::encode_wide(path.as_os_str());
     #[cfg(not(windows))]
-    let letters: Vec<_> = path.as_os_str().as_encoded_bytes().iter().map(|byte| *byte as ort_sys::os_char).collect();
-    if letters.contains(&0) {
+    let letters = path.as_os_str().as_encoded_bytes().iter().map(|byte| *byte as ort_sys::os_char);
+    let letters = letters.chain([0]).gather()?;
+    if letters.iter().position(|letter| *letter == 0) != Some(letters.len() - 1) {
         return Err(Failure::ours("the path of the model contains a NUL"));
     }
-    Ok(letters.into_iter().chain([0]).collect())
+    Ok(letters)
 }

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::names::Names;
-use crate::base::{Desc, Dims, Dtype, Result, Side, Slot, SlotInfo, fail};
+use crate::base::room::no_room;
+use crate::base::{Desc, Dims, Dtype, Gather, Result, Side, Slot, SlotInfo, fail, text};
 use crate::runtime::{Plan, PlannedSlot};
 
 /// Settles the shapes for these dimensions of the inputs. The engine is not asked: it computes shapes only while it runs.
@@ -14,8 +15,8 @@ pub fn plan(inputs: &[SlotInfo], outputs: &[SlotInfo], names: &Names, given: &[D
     for (index, (slot, dims)) in inputs.iter().zip(given).enumerate() {
         require(Slot::input(index), slot, dims)?;
     }
-    let known = named_dims(inputs, given);
-    let planned_inputs: Vec<_> = inputs.iter().zip(given).map(|(slot, dims)| planned(slot, *dims)).collect();
+    let known = named_dims(inputs, given)?;
+    let planned_inputs = inputs.iter().zip(given).map(|(slot, dims)| planned(slot, *dims)).gather()?;
     let output = |(index, slot): (usize, &SlotInfo)| {
         let twin = names.twin(index);
         match twin {
@@ -26,7 +27,7 @@ pub fn plan(inputs: &[SlotInfo], outputs: &[SlotInfo], names: &Names, given: &[D
             _ => PlannedSlot { twin, ..planned(slot, resolved(slot, &known)) },
         }
     };
-    let planned_outputs = outputs.iter().enumerate().map(output).collect();
+    let planned_outputs = outputs.iter().enumerate().map(output).gather()?;
     Ok(Plan { inputs: planned_inputs, outputs: planned_outputs })
 }
 
@@ -43,24 +44,25 @@ fn require(place: Slot, slot: &SlotInfo, dims: &Dims) -> Result<()> {
         return fail!(ShapeMismatch, "{place} '{name}': {dims} has open dimensions; give all of them before a run");
     }
     if slot.desc.dtype != Dtype::String {
-        Desc { dims: *dims, ..slot.desc }.byte_size().map_err(|error| error.at(format!("{place} '{name}'")))?;
+        Desc { dims: *dims, ..slot.desc }.byte_size().map_err(|error| error.at(text!("{place} '{name}'")))?;
     }
     Ok(())
 }
 
 /// The value of each dimension that has a name; `None` where inputs disagree. The engine lets them, so a model may mean it.
-fn named_dims<'a>(inputs: &'a [SlotInfo], given: &[Dims]) -> HashMap<&'a str, Option<i64>> {
+fn named_dims<'a>(inputs: &'a [SlotInfo], given: &[Dims]) -> Result<HashMap<&'a str, Option<i64>>> {
     let mut known = HashMap::new();
     for (slot, dims) in inputs.iter().zip(given) {
         let open = slot.desc.dims.as_slice().iter().zip(dims.as_slice()).zip(&slot.dim_names);
         for ((declared, dim), name) in open {
             if *declared < 0 && !name.is_empty() {
+                known.try_reserve(1).map_err(|_| no_room(size_of::<(&str, Option<i64>)>()))?;
                 let value = known.entry(name.as_str()).or_insert(Some(*dim));
                 *value = value.filter(|value| value == dim);
             }
         }
     }
-    known
+    Ok(known)
 }
 
 fn resolved(slot: &SlotInfo, known: &HashMap<&str, Option<i64>>) -> Dims {
@@ -108,7 +110,7 @@ mod tests {
 
     fn planned(inputs: &[SlotInfo], outputs: &[SlotInfo], given: &[&[i64]]) -> Result<Plan> {
         let c_names = |slots: &[SlotInfo]| slots.iter().map(|slot| CString::new(&*slot.name).unwrap()).collect();
-        let names = Names::of(c_names(inputs), c_names(outputs));
+        let names = Names::of(c_names(inputs), c_names(outputs)).unwrap();
         let given: Vec<_> = given.iter().map(|shape| dims(shape)).collect();
         plan(inputs, outputs, &names, &given)
     }

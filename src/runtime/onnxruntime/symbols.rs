@@ -5,7 +5,8 @@ use std::ops::Deref;
 
 use ort_sys::{OrtApi, OrtApiBase};
 
-use crate::base::{Result, fail};
+use crate::base::room::Lossy;
+use crate::base::{Result, fail, text};
 
 /// The API level that is asked for: exactly that of the structure which was compiled in, so that every field of it exists.
 /// Newer libraries still grant it; what later levels add is not used.
@@ -74,7 +75,7 @@ fn require_version(version: &str) -> Result<()> {
     Ok(())
 }
 
-/// A copy of a C text; empty for null.
+/// A copy of a C text, as much as there is memory for; empty for null. For words that a person reads.
 ///
 /// # Safety
 /// `text` is null or NUL-terminated and stays during the call.
@@ -83,7 +84,8 @@ pub unsafe fn text(text: *const std::ffi::c_char) -> String {
         return String::new();
     }
     // SAFETY: NUL-terminated (the caller's promise).
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    let text = unsafe { CStr::from_ptr(text) };
+    text!("{}", Lossy(text.to_bytes()))
 }
 
 #[cfg(test)]

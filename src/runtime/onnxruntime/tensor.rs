@@ -1,5 +1,6 @@
 //! Small tensors inside a model: scales and zero points.
 
+use crate::base::room::Shortage;
 use crate::runtime::format::wire::{Fields, Value};
 
 /// Numbers of ONNX for element types.
@@ -16,7 +17,6 @@ const U4: u64 = 21;
 const I4: u64 = 22;
 
 /// A tensor of the model as it is written there; its elements stay where they are.
-#[derive(Clone, Debug, Default)]
 pub struct Tensor<'a> {
     dims: Vec<u64>,
     dtype: u64,
@@ -25,20 +25,22 @@ pub struct Tensor<'a> {
     floats: Vec<Value<'a>>,
     ints: Vec<Value<'a>>,
     doubles: Vec<Value<'a>>,
+    shortage: &'a Shortage,
 }
 
 impl<'a> Tensor<'a> {
     /// `None` when it is damaged, or its elements are in another file or in another form than these.
-    pub fn read(message: &'a [u8]) -> Option<Tensor<'a>> {
-        let mut tensor = Tensor::default();
+    pub fn read(message: &'a [u8], shortage: &'a Shortage) -> Option<Tensor<'a>> {
+        let mut tensor = Tensor::of_floats(Vec::new(), Vec::new(), shortage);
+        tensor.dtype = 0;
         Fields::new(message).each(|number, value| {
             match (number, value) {
-                (1, value) => push_varints(&mut tensor.dims, value)?,
+                (1, value) => push_varints(&mut tensor.dims, value, shortage)?,
                 (2, Value::Varint(dtype)) => tensor.dtype = dtype,
                 (9, Value::Bytes(raw)) => tensor.raw = Some(raw),
-                (4, value) => tensor.floats.push(value),
-                (5, value) => tensor.ints.push(value),
-                (10, value) => tensor.doubles.push(value),
+                (4, value) => shortage.push(&mut tensor.floats, value)?,
+                (5, value) => shortage.push(&mut tensor.ints, value)?,
+                (10, value) => shortage.push(&mut tensor.doubles, value)?,
                 // in the model itself, as by default
                 (14, Value::Varint(0)) => {}
                 (2 | 3 | 9 | 13 | 14, _) => return None,
@@ -50,8 +52,8 @@ impl<'a> Tensor<'a> {
     }
 
     /// A tensor of what an attribute of floats holds.
-    pub fn of_floats(dims: Vec<u64>, floats: Vec<Value<'a>>) -> Tensor<'a> {
-        Tensor { dims, dtype: F32, floats, ..Tensor::default() }
+    pub fn of_floats(dims: Vec<u64>, floats: Vec<Value<'a>>, shortage: &'a Shortage) -> Tensor<'a> {
+        Tensor { dims, dtype: F32, raw: None, floats, ints: Vec::new(), doubles: Vec::new(), shortage }
     }
 
     pub fn rank(&self) -> usize {
@@ -77,13 +79,13 @@ impl<'a> Tensor<'a> {
     /// All elements as scales, where each is exactly one of our kind.
     pub fn scales(&self) -> Option<Vec<f32>> {
         let values = match (self.dtype, self.raw) {
-            (F32, Some(raw)) => fixed(raw, |bytes| Some(f32::from_le_bytes(bytes)))?,
-            (F32, None) => spread(&self.floats, |bytes| Some(f32::from_le_bytes(bytes)))?,
-            (F64, Some(raw)) => fixed(raw, |bytes| exact(f64::from_le_bytes(bytes)))?,
-            (F64, None) => spread(&self.doubles, |bytes| exact(f64::from_le_bytes(bytes)))?,
-            (F16, Some(raw)) => fixed(raw, |bytes| Some(from_half(u16::from_le_bytes(bytes))))?,
+            (F32, Some(raw)) => self.fixed(raw, |bytes| Some(f32::from_le_bytes(bytes)))?,
+            (F32, None) => self.spread(&self.floats, |bytes| Some(f32::from_le_bytes(bytes)))?,
+            (F64, Some(raw)) => self.fixed(raw, |bytes| exact(f64::from_le_bytes(bytes)))?,
+            (F64, None) => self.spread(&self.doubles, |bytes| exact(f64::from_le_bytes(bytes)))?,
+            (F16, Some(raw)) => self.fixed(raw, |bytes| Some(from_half(u16::from_le_bytes(bytes))))?,
             (F16, None) => self.ints(|bits| Some(from_half(u16::try_from(bits).ok()?)))?,
-            (BF16, Some(raw)) => fixed(raw, |bytes| Some(from_bfloat(u16::from_le_bytes(bytes))))?,
+            (BF16, Some(raw)) => self.fixed(raw, |bytes| Some(from_bfloat(u16::from_le_bytes(bytes))))?,
             (BF16, None) => self.ints(|bits| Some(from_bfloat(u16::try_from(bits).ok()?)))?,
             _ => return None,
         };
@@ -98,11 +100,11 @@ impl<'a> Tensor<'a> {
         }
         let values = match (self.dtype, self.raw) {
             (U4 | I4, _) => return self.nibbles(),
-            (U8, Some(raw)) => raw.iter().map(|byte| i32::from(*byte)).collect(),
-            (I8, Some(raw)) => raw.iter().map(|byte| i32::from(*byte as i8)).collect(),
-            (U16, Some(raw)) => fixed(raw, |bytes| Some(i32::from(u16::from_le_bytes(bytes))))?,
-            (I16, Some(raw)) => fixed(raw, |bytes| Some(i32::from(i16::from_le_bytes(bytes))))?,
-            (I32, Some(raw)) => fixed(raw, |bytes| Some(i32::from_le_bytes(bytes)))?,
+            (U8, Some(raw)) => self.shortage.gather(raw.iter().map(|byte| i32::from(*byte)))?,
+            (I8, Some(raw)) => self.shortage.gather(raw.iter().map(|byte| i32::from(*byte as i8)))?,
+            (U16, Some(raw)) => self.fixed(raw, |bytes| Some(i32::from(u16::from_le_bytes(bytes))))?,
+            (I16, Some(raw)) => self.fixed(raw, |bytes| Some(i32::from(i16::from_le_bytes(bytes))))?,
+            (I32, Some(raw)) => self.fixed(raw, |bytes| Some(i32::from_le_bytes(bytes)))?,
             (U8, None) => self.ints(|value| Some(u8::try_from(value).ok()?.into()))?,
             (I8, None) => self.ints(|value| Some(i8::try_from(value).ok()?.into()))?,
             (U16, None) => self.ints(|value| Some(u16::try_from(value).ok()?.into()))?,
@@ -116,7 +118,7 @@ impl<'a> Tensor<'a> {
     /// Two elements in a byte, the first in the low half, in both forms.
     fn nibbles(&self) -> Option<Vec<i32>> {
         let bytes = match self.raw {
-            Some(raw) => raw.to_vec(),
+            Some(raw) => self.shortage.copied(raw)?,
             None => self.ints(|value| u8::try_from(value).ok())?,
         };
         let elements = self.elements()?;
@@ -125,7 +127,7 @@ impl<'a> Tensor<'a> {
         }
         let halves = bytes.iter().flat_map(|byte| [byte & 15, byte >> 4]).take(elements);
         let signed = |half: u8| i32::from((half << 4) as i8 >> 4);
-        Some(halves.map(|half| if self.dtype == I4 { signed(half) } else { half.into() }).collect())
+        self.shortage.gather(halves.map(|half| if self.dtype == I4 { signed(half) } else { half.into() }))
     }
 
     /// Whether there are elements in one form only.
@@ -136,43 +138,49 @@ impl<'a> Tensor<'a> {
 
     fn ints<T>(&self, convert: impl Fn(i32) -> Option<T>) -> Option<Vec<T>> {
         let mut numbers = Vec::new();
-        self.ints.iter().try_for_each(|value| push_varints(&mut numbers, *value))?;
+        self.ints.iter().try_for_each(|value| push_varints(&mut numbers, *value, self.shortage))?;
         // as the format has it: a number of 32 bits is written with as many bits as one of 64
-        numbers.into_iter().map(|number| convert(number as i32)).collect()
+        self.shortage.gather_all(numbers.into_iter().map(|number| convert(number as i32)))
+    }
+
+    /// Elements of a repeated field of fixed size, which come one by one or packed.
+    fn spread<const N: usize, T>(
+        &self,
+        values: &[Value<'_>],
+        convert: impl Fn([u8; N]) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let mut elements = Vec::new();
+        for value in values {
+            let (Value::Fixed(bytes) | Value::Bytes(bytes)) = value else { return None };
+            for element in self.fixed(bytes, &convert)? {
+                self.shortage.push(&mut elements, element)?;
+            }
+        }
+        Some(elements)
+    }
+
+    /// Elements of `N` bytes each.
+    fn fixed<const N: usize, T>(&self, bytes: &[u8], convert: impl Fn([u8; N]) -> Option<T>) -> Option<Vec<T>> {
+        let (elements, rest) = bytes.as_chunks();
+        if !rest.is_empty() {
+            return None;
+        }
+        self.shortage.gather_all(elements.iter().map(|element| convert(*element)))
     }
 }
 
 /// The numbers of a repeated field, which come one by one or packed.
-fn push_varints(numbers: &mut Vec<u64>, value: Value<'_>) -> Option<()> {
+fn push_varints(numbers: &mut Vec<u64>, value: Value<'_>, shortage: &Shortage) -> Option<()> {
     match value {
-        Value::Varint(number) => numbers.push(number),
+        Value::Varint(number) => shortage.push(numbers, number)?,
         Value::Bytes(packed) => {
             for number in Fields::packed_varints(packed) {
-                numbers.push(number?);
+                shortage.push(numbers, number?)?;
             }
         }
         _ => return None,
     }
     Some(())
-}
-
-/// Elements of a repeated field of fixed size, which come one by one or packed.
-fn spread<const N: usize, T>(values: &[Value<'_>], convert: impl Fn([u8; N]) -> Option<T>) -> Option<Vec<T>> {
-    let mut elements = Vec::new();
-    for value in values {
-        let (Value::Fixed(bytes) | Value::Bytes(bytes)) = value else { return None };
-        elements.extend(fixed(bytes, &convert)?);
-    }
-    Some(elements)
-}
-
-/// Elements of `N` bytes each.
-fn fixed<const N: usize, T>(bytes: &[u8], convert: impl Fn([u8; N]) -> Option<T>) -> Option<Vec<T>> {
-    let (elements, rest) = bytes.as_chunks();
-    if !rest.is_empty() {
-        return None;
-    }
-    elements.iter().map(|element| convert(*element)).collect()
 }
 
 fn exact(value: f64) -> Option<f32> {
@@ -202,11 +210,11 @@ mod tests {
     use crate::runtime::onnxruntime::writer as w;
 
     fn scales(tensor: &[u8]) -> Option<Vec<f32>> {
-        Tensor::read(tensor)?.scales()
+        Tensor::read(tensor, &Shortage::default())?.scales()
     }
 
     fn zero_points(tensor: &[u8]) -> Option<Vec<i32>> {
-        Tensor::read(tensor)?.zero_points()
+        Tensor::read(tensor, &Shortage::default())?.zero_points()
     }
 
     /// A tensor whose elements are in a field of their own kind.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::graph::Node;
 use super::operators::{Axis, Operand, Operator};
+use crate::base::room::Shortage;
 
 /// Names of the tensors that an operator quantizes with. No zero point has an empty name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,11 +23,12 @@ pub enum Use<'a> {
 }
 
 impl<'a> Use<'a> {
-    fn add(&mut self, parameters: Option<Parameters<'a>>) {
+    fn add(&mut self, parameters: Option<Parameters<'a>>, shortage: &Shortage) -> Option<()> {
         match (&mut *self, parameters) {
-            (Use::Quantized(all), Some(parameters)) => _ = all.insert(parameters),
+            (Use::Quantized(all), Some(parameters)) => shortage.insert(all, parameters)?,
             _ => *self = Use::Other,
         }
+        Some(())
     }
 
     fn parameters(&self) -> impl Iterator<Item = &Parameters<'a>> {
@@ -48,16 +50,23 @@ pub struct Uses<'n, 'a> {
 }
 
 impl<'n, 'a> Uses<'n, 'a> {
-    pub fn of(inputs: impl Iterator<Item = &'n [u8]>, outputs: impl Iterator<Item = &'n [u8]>) -> Uses<'n, 'a> {
+    pub fn of(
+        inputs: impl ExactSizeIterator<Item = &'n [u8]>,
+        outputs: impl ExactSizeIterator<Item = &'n [u8]>,
+        shortage: &Shortage,
+    ) -> Option<Uses<'n, 'a>> {
         let unused = |name| (name, Use::Quantized(HashSet::new()));
-        Uses { inputs: inputs.map(unused).collect(), outputs: outputs.map(unused).collect() }
+        let mut uses = Uses { inputs: shortage.map(inputs.len())?, outputs: shortage.map(outputs.len())? };
+        uses.inputs.extend(inputs.map(unused));
+        uses.outputs.extend(outputs.map(unused));
+        Some(uses)
     }
 
-    pub fn note(&mut self, node: &Node<'a>) -> Option<()> {
+    pub fn note(&mut self, node: &Node<'a>, shortage: &Shortage) -> Option<()> {
         let operator = Operator::find(node.domain, node.operator);
         for (position, name) in node.inputs.iter().enumerate() {
             if let Some(used) = self.inputs.get_mut(*name) {
-                used.add(operator.and_then(|operator| parameters(node, operator.reads(position)?)));
+                used.add(operator.and_then(|operator| parameters(node, operator.reads(position)?)), shortage)?;
             }
         }
         for (position, name) in node.outputs.iter().enumerate() {
@@ -65,12 +74,12 @@ impl<'n, 'a> Uses<'n, 'a> {
                 // a second origin makes no sense
                 let is_first = position == 0 && origin.is_empty();
                 let operand = operator.and_then(|operator| operator.writes.as_ref()).filter(|_| is_first);
-                origin.add(operand.and_then(|operand| parameters(node, operand)));
+                origin.add(operand.and_then(|operand| parameters(node, operand)), shortage)?;
             }
         }
         node.names_inside(&mut |name| {
             if let Some(used) = self.inputs.get_mut(name) {
-                used.add(None);
+                *used = Use::Other;
             }
         })
     }

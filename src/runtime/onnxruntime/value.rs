@@ -10,7 +10,7 @@ use super::dtype;
 use super::failure::{Failure, Outcome, check};
 use super::load::Engine;
 use super::owned::Owned;
-use crate::base::{Desc, Dtype, Error, Result, Status, fail};
+use crate::base::{Desc, Dtype, Error, Result, Status, fail, text};
 use crate::memory::{Access, HostRange};
 use crate::runtime::OutputView;
 
@@ -44,14 +44,14 @@ pub fn over(engine: &Engine, memory: &HostRange, desc: &Desc, known: Known) -> R
 #[cold]
 fn unfit(memory: &HostRange, desc: &Desc, size: usize) -> Error {
     if memory.data().is_null() {
-        return Error::new(Status::NullArgument, format!("{desc} takes {size} bytes and the address is NULL"));
+        return Error::new(Status::NullArgument, text!("{desc} takes {size} bytes and the address is NULL"));
     }
-    Error::new(Status::BufferTooSmall, format!("{desc} takes {size} bytes and {} were given", memory.size()))
+    Error::new(Status::BufferTooSmall, text!("{desc} takes {size} bytes and {} were given", memory.size()))
 }
 
 #[cold]
 fn refused(failure: Failure, desc: &Desc) -> Error {
-    failure.or(Status::Unsupported).at(format!("a value of {desc}"))
+    failure.or(Status::Unsupported).at(text!("a value of {desc}"))
 }
 
 /// An address for no bytes at all: never null, which the engine takes for a tensor without memory, and aligned for every

@@ -11,7 +11,7 @@ use super::place::{Counts, Held, Place};
 use super::sentinel::Sentinel;
 use super::settings::Settings;
 use super::symbols::{CustomAllocation, OK, Symbols};
-use crate::base::{Desc, Dims, Dtype, Result, Side, Slot, SlotInfo, fail};
+use crate::base::{Desc, Dims, Dtype, Gather, Result, Side, Slot, SlotInfo, fail, text};
 use crate::memory::{Access, HostRange};
 use crate::runtime::{Alignment, Canceller, EngineContext, Facts, Loan, OutputView, Plan, Rebind, Stay, run_attached};
 
@@ -48,12 +48,12 @@ impl Context {
         }
         let places = |tensors: &[i32], infos: &[SlotInfo], slot: fn(usize) -> Slot| {
             let slots = tensors.iter().zip(infos).enumerate();
-            slots.map(|(position, (tensor, info))| Place::new(slot(position), *tensor, info.desc.dtype)).collect()
+            slots.map(|(position, (tensor, info))| Place::new(slot(position), *tensor, info.desc.dtype)).gather()
         };
         Ok(Context {
             symbols,
-            inputs: places(&declared.input_tensors, &declared.inputs, Slot::input),
-            outputs: places(&declared.output_tensors, &declared.outputs, Slot::output),
+            inputs: places(&declared.input_tensors, &declared.inputs, Slot::input)?,
+            outputs: places(&declared.output_tensors, &declared.outputs, Slot::output)?,
             declared,
             settings,
             switch,
@@ -226,7 +226,7 @@ impl EngineContext for Context {
         }
         // SAFETY: every loose slot was given memory just now, which is good for this run; they go on to count as loose.
         let status = unsafe { self.interpreter.invoke() };
-        self.interpreter.check(status, || "TFLite could not run the model".to_owned())
+        self.interpreter.check(status, || text!("TFLite could not run the model"))
     }
 
     /// No call of the engine resets all state, so there is a new interpreter. The old one is let go without being run, so

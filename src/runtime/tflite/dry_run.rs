@@ -4,6 +4,7 @@
 //! complaint and crashes in the run. The plain kernels do check. And a plan that fails may cost the real interpreter its
 //! state, so shapes are tried elsewhere first.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::interpreter::Interpreter;
@@ -12,7 +13,8 @@ use super::sentinel::Sentinel;
 use super::settings::Settings;
 use super::symbols::Symbols;
 use super::tensor::{Allocation, Tensor};
-use crate::base::{Dims, Result, Slot, SlotInfo, Status, fail};
+use crate::base::room::joined;
+use crate::base::{Dims, Gather, Result, Slot, SlotInfo, Status, fail, text};
 
 /// The shapes of the outputs; `None` for one that only the run will tell.
 pub type OutputShapes = Vec<Option<Dims>>;
@@ -33,14 +35,14 @@ pub fn rehearse(
     if strict && shapes.iter().any(is_empty) {
         // tensors without elements are right here, so those that are too small are looked for without such inputs; shapes
         // that cannot be planned then tell nothing
-        let filled: Vec<Dims> = shapes.iter().zip(&declared.inputs).map(|(dims, input)| fill(dims, input)).collect();
+        let filled = shapes.iter().zip(&declared.inputs).map(|(dims, input)| fill(dims, input)).gather()?;
         if !filled.iter().any(is_empty)
             && let Ok(Some(stage)) = plan_plainly(symbols, declared, &filled, sentinel)
         {
             refuse_empty_tensors(&stage, declared, shapes)?;
         }
     }
-    Ok(Some(output_shapes(&stage, declared)))
+    output_shapes(&stage, declared).map(Some)
 }
 
 fn plan_plainly(
@@ -89,7 +91,7 @@ pub fn spare_inputs(interpreter: &mut Interpreter, declared: &Declared, sentinel
         if interpreter.tensor(*index).is_some_and(is_bindable) {
             // SAFETY: the number was checked when the model was opened; no run follows before there is memory.
             let status = unsafe { interpreter.set_memory(*index, &sentinel.allocation()) };
-            interpreter.check(status, || format!("TFLite refuses memory of ours for {}", Slot::input(ordinal)))?;
+            interpreter.check(status, || text!("TFLite refuses memory of ours for {}", Slot::input(ordinal)))?;
         }
     }
     Ok(())
@@ -116,8 +118,8 @@ pub fn has_unsized_tensors(interpreter: &Interpreter) -> bool {
     tensors.any(|tensor| tensor.allocation() == Allocation::Dynamic)
 }
 
-fn output_shapes(stage: &Interpreter, declared: &Declared) -> OutputShapes {
-    declared.output_tensors.iter().map(|index| stage.tensor(*index).and_then(settled_shape)).collect()
+fn output_shapes(stage: &Interpreter, declared: &Declared) -> Result<OutputShapes> {
+    declared.output_tensors.iter().map(|index| stage.tensor(*index).and_then(settled_shape)).gather()
 }
 
 /// Refuses shapes that leave nothing to compute with inside the model, as an image that is smaller than a filter does.
@@ -184,6 +186,14 @@ pub fn is_empty(dims: &Dims) -> bool {
 /// The shapes that were asked for, for texts.
 pub fn given(declared: &Declared, shapes: &[Dims]) -> String {
     let inputs = declared.inputs.iter().zip(shapes);
-    let list: Vec<String> = inputs.map(|(input, dims)| format!("{} {dims}", input.name)).collect();
-    if list.is_empty() { "without inputs".to_owned() } else { format!("with {}", list.join(", ")) }
+    let list = joined(inputs.map(|(input, dims)| Given(&input.name, dims)), ", ");
+    if declared.inputs.is_empty() { text!("without inputs") } else { text!("with {list}") }
+}
+
+struct Given<'a>(&'a str, &'a Dims);
+
+impl fmt::Display for Given<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {}", self.0, self.1)
+    }
 }

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 
 use super::flatbuffer::{Table, Tables};
-use crate::base::{Metadata, MetadataValue, Signature, SignatureSlots};
+use crate::base::room::{Lossy, no_room, owned, push};
+use crate::base::{Metadata, MetadataValue, Result, Signature, SignatureSlots, text};
 
 /// Numbers of fields in the schema.
 mod field {
@@ -63,16 +64,21 @@ impl Budget {
 }
 
 /// What the format itself defines, under names of its own, and the entries of the model's author.
-pub fn metadata(file: &[u8]) -> Vec<Metadata> {
-    let Some(model) = Table::root(file) else { return Vec::new() };
+pub fn metadata(file: &[u8]) -> Result<Vec<Metadata>> {
+    let Some(model) = Table::root(file) else { return Ok(Vec::new()) };
     let mut budget = Budget(MOST);
-    let description = model.bytes(field::model::DESCRIPTION).and_then(|text| value(text, &mut budget));
-    let version = model.u32(field::model::VERSION, 0).map(|version| MetadataValue::Text(version.to_string()));
-    let own = [("tflite.description", description), ("tflite.version", version)];
-    let own = own.into_iter().filter_map(|(key, value)| Some(Metadata { key: key.to_owned(), value: value? }));
+    let description = model.bytes(field::model::DESCRIPTION).map(|text| value(text, &mut budget));
+    let version = model.u32(field::model::VERSION, 0).map(|version| MetadataValue::Text(text!("{version}")));
+    let mut all = Vec::new();
+    for (key, value) in [("tflite.description", description.transpose()?.flatten()), ("tflite.version", version)] {
+        if let Some(value) = value {
+            push(&mut all, Metadata { key: owned(key)?, value })?;
+        }
+    }
     let buffers = model.tables(field::model::BUFFERS);
     let entries = model.tables(field::model::METADATA);
-    own.chain(read_each(entries, &mut budget, |entry, budget| read_metadata(file, buffers, entry, budget))).collect()
+    read_each(entries, &mut budget, &mut all, |entry, budget| read_metadata(file, buffers, entry, budget))?;
+    Ok(all)
 }
 
 /// Whether a run has a point between two operators, where the engine looks if it is to stop. Looking costs a tiny model a
@@ -85,29 +91,45 @@ pub fn can_be_interrupted(file: &[u8]) -> bool {
 }
 
 /// The signatures with the slots whose tensors they name. A name of a tensor that is no slot is left out.
-pub fn signatures(file: &[u8], inputs: &[c_int], outputs: &[c_int]) -> Vec<Signature> {
-    let Some(model) = Table::root(file) else { return Vec::new() };
-    let (inputs, outputs) = (slots_by_tensor(inputs), slots_by_tensor(outputs));
+pub fn signatures(file: &[u8], inputs: &[c_int], outputs: &[c_int]) -> Result<Vec<Signature>> {
+    let Some(model) = Table::root(file) else { return Ok(Vec::new()) };
+    let (inputs, outputs) = (slots_by_tensor(inputs)?, slots_by_tensor(outputs)?);
     let list = model.tables(field::model::SIGNATURES);
-    read_each(list, &mut Budget(MOST), |entry, budget| read_signature(entry, &inputs, &outputs, budget))
+    let mut all = Vec::new();
+    read_each(list, &mut Budget(MOST), &mut all, |entry, budget| read_signature(entry, &inputs, &outputs, budget))?;
+    Ok(all)
 }
 
-/// What can be read of a list before the budget is used up.
+/// What can be read: nothing of what is damaged. An error is one of memory.
+type Readable<T> = Result<Option<T>>;
+
+/// Adds to `all` what can be read of a list before the budget is used up.
 fn read_each<'a, T>(
     list: Tables<'a>,
     budget: &mut Budget,
-    mut read: impl FnMut(Table<'a>, &mut Budget) -> Option<T>,
-) -> Vec<T> {
-    let affordable =
-        list.iter().map_while(|entry| budget.spend(ENTRY).map(|()| entry.and_then(|entry| read(entry, budget))));
-    affordable.flatten().collect()
+    all: &mut Vec<T>,
+    mut read: impl FnMut(Table<'a>, &mut Budget) -> Readable<T>,
+) -> Result<()> {
+    for entry in list.iter() {
+        if budget.spend(ENTRY).is_none() {
+            break;
+        }
+        if let Some(entry) = entry
+            && let Some(read) = read(entry, budget)?
+        {
+            push(all, read)?;
+        }
+    }
+    Ok(())
 }
 
-fn read_metadata(file: &[u8], buffers: Tables, entry: Table, budget: &mut Budget) -> Option<Metadata> {
-    let key = name(entry.bytes(field::metadata::NAME)?, budget)?;
-    let number = usize::try_from(entry.u32(field::metadata::BUFFER, 0)?).ok()?;
-    let content = content(file, buffers.get(number)?)?;
-    Some(Metadata { key, value: value(content, budget)? })
+fn read_metadata(file: &[u8], buffers: Tables, entry: Table, budget: &mut Budget) -> Readable<Metadata> {
+    let Some(key) = entry.bytes(field::metadata::NAME) else { return Ok(None) };
+    let Some(key) = name(key, budget)? else { return Ok(None) };
+    let number = entry.u32(field::metadata::BUFFER, 0).and_then(|number| usize::try_from(number).ok());
+    let buffer = number.and_then(|number| buffers.get(number));
+    let Some(content) = buffer.and_then(|buffer| content(file, buffer)) else { return Ok(None) };
+    Ok(value(content, budget)?.map(|value| Metadata { key, value }))
 }
 
 /// The bytes of a buffer, in the flatbuffer or, in files that are too large for its offsets, behind it.
@@ -123,12 +145,17 @@ fn content<'a>(file: &'a [u8], buffer: Table<'a>) -> Option<&'a [u8]> {
     file.get(usize::try_from(offset).ok()?..)?.get(..usize::try_from(size).ok()?)
 }
 
-fn value(bytes: &[u8], budget: &mut Budget) -> Option<MetadataValue> {
+fn value(bytes: &[u8], budget: &mut Budget) -> Readable<MetadataValue> {
     if bytes.len() > LONGEST_TEXT {
-        return Some(MetadataValue::Binary(bytes.len()));
+        return Ok(Some(MetadataValue::Binary(bytes.len())));
     }
-    budget.spend(bytes.len())?;
-    Some(as_text(bytes).map_or(MetadataValue::Binary(bytes.len()), |text| MetadataValue::Text(text.to_owned())))
+    if budget.spend(bytes.len()).is_none() {
+        return Ok(None);
+    }
+    Ok(Some(match as_text(bytes) {
+        Some(text) => MetadataValue::Text(owned(text)?),
+        None => MetadataValue::Binary(bytes.len()),
+    }))
 }
 
 /// The bytes as text that can be shown, without the zeros by which writers fill up.
@@ -139,18 +166,20 @@ fn as_text(bytes: &[u8]) -> Option<&str> {
 }
 
 /// A name as the engine's C API would give it.
-fn name(bytes: &[u8], budget: &mut Budget) -> Option<String> {
-    budget.spend(bytes.len())?;
+fn name(bytes: &[u8], budget: &mut Budget) -> Readable<String> {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    budget.spend(bytes.len()).map(|()| Lossy(&bytes[..end]).owned()).transpose()
 }
 
 type SlotsByTensor = HashMap<u32, usize>;
 
 /// Of slots that are one tensor the first counts.
-fn slots_by_tensor(tensors: &[c_int]) -> SlotsByTensor {
-    let known = tensors.iter().enumerate().filter_map(|(slot, tensor)| Some((u32::try_from(*tensor).ok()?, slot)));
-    known.rev().collect()
+fn slots_by_tensor(tensors: &[c_int]) -> Result<SlotsByTensor> {
+    let mut known = SlotsByTensor::new();
+    known.try_reserve(tensors.len()).map_err(|_| no_room(tensors.len() * size_of::<(u32, usize)>()))?;
+    let numbered = tensors.iter().enumerate().filter_map(|(slot, tensor)| Some((u32::try_from(*tensor).ok()?, slot)));
+    known.extend(numbered.rev());
+    Ok(known)
 }
 
 fn read_signature(
@@ -158,20 +187,25 @@ fn read_signature(
     inputs: &SlotsByTensor,
     outputs: &SlotsByTensor,
     budget: &mut Budget,
-) -> Option<Signature> {
-    let key = name(entry.bytes(field::signature::KEY)?, budget)?;
-    if entry.u32(field::signature::SUBGRAPH, 0)? != 0 {
-        return Some(Signature { key, slots: SignatureSlots::Elsewhere });
+) -> Readable<Signature> {
+    let Some(key) = entry.bytes(field::signature::KEY) else { return Ok(None) };
+    let Some(key) = name(key, budget)? else { return Ok(None) };
+    match entry.u32(field::signature::SUBGRAPH, 0) {
+        None => return Ok(None),
+        Some(0) => {}
+        Some(_) => return Ok(Some(Signature { key, slots: SignatureSlots::Elsewhere })),
     }
     let mut side = |id, slots: &SlotsByTensor| {
-        read_each(entry.tables(id), budget, |entry, budget| read_name(entry, slots, budget))
+        let mut names = Vec::new();
+        read_each(entry.tables(id), budget, &mut names, |entry, budget| read_name(entry, slots, budget)).map(|()| names)
     };
-    let inputs = side(field::signature::INPUTS, inputs);
-    let outputs = side(field::signature::OUTPUTS, outputs);
-    Some(Signature { key, slots: SignatureSlots::Main { inputs, outputs } })
+    let inputs = side(field::signature::INPUTS, inputs)?;
+    let outputs = side(field::signature::OUTPUTS, outputs)?;
+    Ok(Some(Signature { key, slots: SignatureSlots::Main { inputs, outputs } }))
 }
 
-fn read_name(entry: Table, slots: &SlotsByTensor, budget: &mut Budget) -> Option<(String, usize)> {
-    let slot = *slots.get(&entry.u32(field::name::TENSOR, 0)?)?;
-    Some((name(entry.bytes(field::name::NAME)?, budget)?, slot))
+fn read_name(entry: Table, slots: &SlotsByTensor, budget: &mut Budget) -> Readable<(String, usize)> {
+    let slot = entry.u32(field::name::TENSOR, 0).and_then(|tensor| slots.get(&tensor));
+    let (Some(slot), Some(bytes)) = (slot, entry.bytes(field::name::NAME)) else { return Ok(None) };
+    Ok(name(bytes, budget)?.map(|name| (name, *slot)))
 }

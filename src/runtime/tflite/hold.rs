@@ -3,7 +3,7 @@
 use super::context::{ALIGNMENT, Context};
 use super::place::{Held, Place};
 use super::symbols::{CustomAllocation, OK};
-use crate::base::{Error, Result, Side, Slot, Status};
+use crate::base::{Error, Result, Side, Slot, Status, text};
 use crate::memory::{Buffer, HostRange};
 use crate::runtime::{EngineContext, Loan, Rebind};
 
@@ -31,7 +31,7 @@ impl Context {
         // SAFETY: the number was checked when the model was opened, the memory by the caller.
         let status = unsafe { self.interpreter.set_memory(place.tensor, memory) };
         if status != OK {
-            return self.interpreter.check(status, || "TFLite refuses the memory".to_owned());
+            return self.interpreter.check(status, || text!("TFLite refuses the memory"));
         }
         place.hold(held, &mut self.counts);
         if self.rebind == Rebind::Replan { self.interpreter.allocate() } else { Ok(()) }
@@ -93,23 +93,23 @@ impl Context {
     /// Why memory cannot be attached, or `None` when it can.
     pub(super) fn why_not(&self, slot: Slot, memory: &HostRange) -> Option<Error> {
         let Some(place) = self.place(slot) else {
-            return Some(Error::new(Status::InvalidArgument, format!("{slot}: the model has no such slot")));
+            return Some(Error::new(Status::InvalidArgument, text!("{slot}: the model has no such slot")));
         };
         if self.plan.is_none() {
-            return Some(Error::new(Status::Runtime, format!("{}: memory before there is a plan", self.title(slot))));
+            return Some(Error::new(Status::Runtime, text!("{}: memory before there is a plan", self.title(slot))));
         }
         if place.is_text {
-            let text = format!("{}: strings are not supported in this version", self.title(slot));
+            let text = text!("{}: strings are not supported in this version", self.title(slot));
             return Some(Error::new(Status::Unsupported, text));
         }
         if !place.bindable {
-            let text = format!("{}: no memory can take the place of the engine's", self.title(slot));
+            let text = text!("{}: no memory can take the place of the engine's", self.title(slot));
             return Some(Error::new(Status::CopyRequired, text));
         }
         // the engine would write past the end of memory that is too short
         if memory.size() < place.bytes {
             let (needed, given) = (place.bytes, memory.size());
-            let text = format!("{}: {needed} bytes are needed, {given} were given", self.title(slot));
+            let text = text!("{}: {needed} bytes are needed, {given} were given", self.title(slot));
             return Some(Error::new(Status::BufferTooSmall, text));
         }
         None
@@ -119,7 +119,7 @@ impl Context {
     pub(super) fn title(&self, slot: Slot) -> String {
         let list = if slot.side == Side::Input { &self.declared.inputs } else { &self.declared.outputs };
         let name = list.get(slot.index).map_or("", |info| info.name.as_str());
-        format!("{slot} '{name}'")
+        text!("{slot} '{name}'")
     }
 }
 

@@ -11,7 +11,8 @@ use super::symbols::{
     UNRESOLVED_OPS,
 };
 use super::tensor::Tensor;
-use crate::base::{Dims, Error, Result, Status, fail, log};
+use crate::base::room::copied;
+use crate::base::{Dims, Error, Result, Status, fail, log, text};
 use crate::runtime::ModelSource;
 
 /// A model that the engine has parsed.
@@ -134,7 +135,7 @@ impl Interpreter {
     }
 
     /// The engine's numbers of the tensors that are the model's inputs.
-    pub fn input_tensors(&self) -> Vec<c_int> {
+    pub fn input_tensors(&self) -> Result<Vec<c_int>> {
         // SAFETY: the interpreter lives; the engine returns the array that belongs to the count.
         unsafe {
             let count = (self.symbols.input_count)(self.raw.as_ptr());
@@ -142,7 +143,7 @@ impl Interpreter {
         }
     }
 
-    pub fn output_tensors(&self) -> Vec<c_int> {
+    pub fn output_tensors(&self) -> Result<Vec<c_int>> {
         // SAFETY: the interpreter lives; the engine returns the array that belongs to the count.
         unsafe {
             let count = (self.symbols.output_count)(self.raw.as_ptr());
@@ -173,7 +174,7 @@ impl Interpreter {
         let status = unsafe {
             (self.symbols.resize_input)(self.raw.as_ptr(), ordinal as i32, small.as_ptr(), dims.rank() as i32)
         };
-        self.check(status, || format!("input {ordinal} cannot have the shape {dims}"))
+        self.check(status, || text!("input {ordinal} cannot have the shape {dims}"))
     }
 
     /// Plans: the shapes of all tensors, and memory for those that have none of ours.
@@ -181,7 +182,7 @@ impl Interpreter {
         self.report.clear();
         // SAFETY: the interpreter lives and nobody else uses it.
         let status = unsafe { (self.symbols.allocate_tensors)(self.raw.as_ptr()) };
-        self.check(status, || "TFLite cannot plan the model".to_owned())
+        self.check(status, || text!("TFLite cannot plan the model"))
     }
 
     /// Puts memory in the place of a tensor's own.
@@ -218,7 +219,7 @@ impl Interpreter {
             CANCELLED => Status::Cancelled,
             _ => Status::Runtime,
         };
-        Error::new(code, format!("{what}: {reason} (TFLite status {status})"))
+        Error::new(code, text!("{what}: {reason} (TFLite status {status})"))
     }
 }
 
@@ -231,13 +232,13 @@ impl Drop for Interpreter {
 
 /// # Safety
 /// `first` points to `count` numbers, or `count` is not positive.
-unsafe fn copy_indices(first: *const c_int, count: i32) -> Vec<c_int> {
+unsafe fn copy_indices(first: *const c_int, count: i32) -> Result<Vec<c_int>> {
     match usize::try_from(count) {
         Ok(count) if count > 0 && !first.is_null() => {
             // SAFETY: the caller's promise.
-            unsafe { std::slice::from_raw_parts(first, count) }.to_vec()
+            copied(unsafe { std::slice::from_raw_parts(first, count) })
         }
-        _ => Vec::new(),
+        _ => Ok(Vec::new()),
     }
 }
 
@@ -245,7 +246,7 @@ fn creation_error(reason: &str, delegated: bool) -> Error {
     // the engine's word for an operator, or a version of one, that it has no code for
     let status = if reason.contains("find op for") { Status::Unsupported } else { Status::ModelInvalid };
     let hint = if delegated { " (with XNNPACK; the option tflite.xnnpack = \"false\" turns it off)" } else { "" };
-    Error::new(status, format!("TFLite cannot make an interpreter for the model{hint}: {reason}"))
+    Error::new(status, text!("TFLite cannot make an interpreter for the model{hint}: {reason}"))
 }
 
 fn new_delegate(symbols: &'static Symbols, settings: Settings) -> Result<Option<Delegate>> {

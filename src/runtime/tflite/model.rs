@@ -8,7 +8,7 @@ use super::file;
 use super::interpreter::{Interpreter, ParsedModel};
 use super::settings::Settings;
 use super::symbols::Symbols;
-use crate::base::{Dims, Metadata, Result, Side, Signature, Slot, SlotInfo, fail};
+use crate::base::{Dims, Gather, Metadata, Result, Side, Signature, Slot, SlotInfo, fail};
 use crate::runtime::{EngineContext, EngineModel, EngineOptions, ModelSource};
 
 /// What all contexts of a model need to know of it.
@@ -38,7 +38,7 @@ impl Model {
         if let Some(complaint) = interpreter.complaint() {
             return fail!(ModelInvalid, "TFLite finds fault with the model: {complaint}");
         }
-        let (input_tensors, output_tensors) = (interpreter.input_tensors(), interpreter.output_tensors());
+        let (input_tensors, output_tensors) = (interpreter.input_tensors()?, interpreter.output_tensors()?);
         let inputs = list(&interpreter, &input_tensors, Slot::input)?;
         let mut outputs = list(&interpreter, &output_tensors, Slot::output)?;
         for (position, output) in outputs.iter_mut().enumerate() {
@@ -46,8 +46,8 @@ impl Model {
             output.flags.pass_through = twin.is_some_and(|slot| slot.side == Side::Input);
             output.flags.duplicate = twin.is_some_and(|slot| slot.side == Side::Output);
         }
-        let metadata = file::metadata(source.bytes());
-        let signatures = file::signatures(source.bytes(), &input_tensors, &output_tensors);
+        let metadata = file::metadata(source.bytes())?;
+        let signatures = file::signatures(source.bytes(), &input_tensors, &output_tensors)?;
         let can_be_interrupted = file::can_be_interrupted(source.bytes());
         let declared = Declared { parsed, inputs, outputs, input_tensors, output_tensors, can_be_interrupted };
         Ok(Model { symbols, declared: Arc::new(declared), metadata, signatures })
@@ -119,7 +119,7 @@ fn list(interpreter: &Interpreter, tensors: &[c_int], slot: fn(usize) -> Slot) -
         Some(tensor) => tensor.slot_info().map_err(|error| error.at(slot(position))),
         None => fail!(ModelInvalid, "{} is tensor {index}, which the model does not have", slot(position)),
     };
-    tensors.iter().enumerate().map(read).collect()
+    tensors.iter().enumerate().map(read).gather_all()
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use super::interpreter::address_of;
 use super::model::{input_twin, output_twin};
 use super::place::{Held, Place};
 use super::tensor::{Allocation, Tensor};
-use crate::base::{Desc, Dims, Dtype, Error, Result, Side, Slot, SlotFlags, SlotInfo, fail, log};
+use crate::base::room::copied;
+use crate::base::{Desc, Dims, Dtype, Error, Gather, Result, Side, Slot, SlotFlags, SlotInfo, Status, fail, log, text};
 use crate::runtime::{Plan, PlannedSlot, Rebind};
 
 impl Context {
@@ -18,7 +19,7 @@ impl Context {
         if let Some((known, plan)) = &self.plan
             && known == shapes
         {
-            return Ok(plan.clone());
+            return plan.copy();
         }
         let rehearsed = self.rehearse(shapes)?;
         self.plan_tried(shapes, rehearsed)
@@ -26,10 +27,11 @@ impl Context {
 
     /// Plans shapes that were tried out, or need not be.
     pub(super) fn plan_tried(&mut self, shapes: &[Dims], rehearsed: Option<OutputShapes>) -> Result<Plan> {
+        let kept_shapes = copied(shapes)?;
         self.take_memory_away()?;
-        match self.try_plan(shapes, rehearsed) {
-            Ok(plan) => {
-                self.adopt(shapes, &plan);
+        match self.try_plan(shapes, rehearsed).and_then(|plan| Ok((plan.copy()?, plan))) {
+            Ok((kept, plan)) => {
+                self.adopt(kept_shapes, kept);
                 Ok(plan)
             }
             Err(error) => {
@@ -108,7 +110,7 @@ impl Context {
         for memory in [self.sentinel.other(), self.sentinel.allocation()] {
             // SAFETY: the number was checked when the model was opened; no run happens before there is memory.
             let status = unsafe { self.interpreter.set_memory(index, &memory) };
-            self.interpreter.check(status, || "TFLite refuses memory of ours".to_owned())?;
+            self.interpreter.check(status, || text!("TFLite refuses memory of ours"))?;
             follows &= address_of(&self.interpreter, index) == memory.data;
         }
         if !follows {
@@ -121,8 +123,8 @@ impl Context {
         let inputs = self.inputs.iter().zip(&self.declared.inputs);
         let outputs = self.outputs.iter().zip(&self.declared.outputs);
         Ok(Plan {
-            inputs: inputs.map(|(place, info)| self.describe_slot(place, info)).collect::<Result<_>>()?,
-            outputs: outputs.map(|(place, info)| self.describe_slot(place, info)).collect::<Result<_>>()?,
+            inputs: inputs.map(|(place, info)| self.describe_slot(place, info)).gather_all()?,
+            outputs: outputs.map(|(place, info)| self.describe_slot(place, info)).gather_all()?,
         })
     }
 
@@ -204,7 +206,7 @@ impl Context {
             // SAFETY: the number was checked when the model was opened; the slot counts as loose from now on.
             let status = unsafe { self.interpreter.set_memory(place.tensor, &self.sentinel.allocation()) };
             place.held = Held::Nothing;
-            result = result.and(self.interpreter.check(status, || format!("TFLite does not let go of {}", place.slot)));
+            result = result.and(self.interpreter.check(status, || text!("TFLite does not let go of {}", place.slot)));
         }
         if result.is_err() {
             // the engine may still know an address that is not good any more, so it must not run again
@@ -215,7 +217,7 @@ impl Context {
     }
 
     /// Takes a plan that worked.
-    fn adopt(&mut self, shapes: &[Dims], plan: &Plan) {
+    fn adopt(&mut self, shapes: Vec<Dims>, plan: Plan) {
         let places = self.inputs.iter_mut().chain(&mut self.outputs);
         for (place, planned) in places.zip(plan.inputs.iter().chain(&plan.outputs)) {
             place.bindable = planned.fixed.is_none() && planned.twin.is_none();
@@ -227,18 +229,19 @@ impl Context {
                 place.held = Held::Nothing;
             }
         }
-        self.plan = Some((shapes.to_vec(), plan.clone()));
+        self.plan = Some((shapes, plan));
         self.is_unsized = has_unsized_tensors(&self.interpreter);
         self.count();
     }
 
     /// Puts the last plan that worked in force again.
     fn restore(&mut self) {
-        if let Some((shapes, _)) = self.plan.take() {
+        if let Some((shapes, known)) = self.plan.take() {
             let restored = apply_shapes(&mut self.interpreter, &self.declared, &shapes);
             match restored.and_then(|()| self.interpreter.allocate()).and_then(|()| self.describe()) {
-                Ok(plan) => self.adopt(&shapes, &plan),
-                Err(error) => log::emit(log::Level::Error, &format!("TFLite: the last plan is lost too: {error}")),
+                Ok(plan) => self.adopt(shapes, plan),
+                Err(error) if error.status == Status::OutOfMemory => self.adopt(shapes, known),
+                Err(error) => log::emit(log::Level::Error, &text!("TFLite: the last plan is lost too: {error}")),
             }
         }
         self.count();

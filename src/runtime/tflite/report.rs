@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::symbols::{Reporter, VaList};
 use crate::base::log::{self, Level};
+use crate::base::text;
 
 /// As much as is worth putting into an error; older text gives way to newer.
 const KEPT: usize = 2048;
@@ -70,7 +71,7 @@ unsafe extern "C" fn report(user_data: *mut c_void, format: *const c_char, argum
     let _ = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the engine passes its format and arguments on, both good until we return.
         let line = unsafe { format_line(format, arguments) };
-        log::emit(Level::Warn, &format!("TFLite: {}", line.trim()));
+        log::emit(Level::Warn, &text!("TFLite: {}", line.trim()));
         // SAFETY: `callback` gave the address of a Report, and whoever owns it keeps it until the engine's objects are gone.
         unsafe { &*user_data.cast::<Report>() }.add(&line);
     }));

@@ -3,7 +3,8 @@
 use std::ffi::{CStr, c_int, c_void};
 
 use super::symbols::{OK, RawAffine, RawArray, RawTensor, Symbols};
-use crate::base::{Desc, Dims, Dtype, MAX_RANK, Quantization, Result, SlotFlags, SlotInfo, fail};
+use crate::base::room::{Lossy, copied};
+use crate::base::{Desc, Dims, Dtype, Gather, MAX_RANK, Quantization, Result, SlotFlags, SlotInfo, fail, text};
 
 /// Where a tensor's memory comes from (`TfLiteAllocationType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +35,14 @@ impl<'a> Tensor<'a> {
         Tensor { symbols, raw }
     }
 
-    pub fn name(self) -> String {
+    pub fn name(self) -> Lossy<'a> {
         // SAFETY: `new` promised a live tensor; its name is a C string or null.
         let name = unsafe { (self.symbols.tensor_name)(self.raw) };
         if name.is_null() {
-            return String::new();
+            return Lossy(b"");
         }
         // SAFETY: not null, and it lives as long as the model.
-        unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+        Lossy(unsafe { CStr::from_ptr(name) }.to_bytes())
     }
 
     pub fn data(self) -> *mut c_void {
@@ -121,12 +122,12 @@ impl<'a> Tensor<'a> {
         };
         let initial = self.dims()?;
         Ok(SlotInfo {
-            name: self.name(),
+            name: self.name().owned()?,
             desc,
             initial,
             flags,
             dim_names: Vec::new(),
-            quantization: self.quantization(),
+            quantization: self.quantization()?,
         })
     }
 
@@ -144,32 +145,32 @@ impl<'a> Tensor<'a> {
     fn type_name(self, code: c_int) -> String {
         match self.symbols.type_name {
             // SAFETY: the function returns a string literal for every number.
-            Some(name) => format!("{} ({code})", unsafe { CStr::from_ptr(name(code)) }.to_string_lossy()),
-            None => code.to_string(),
+            Some(name) => text!("{} ({code})", unsafe { CStr::from_ptr(name(code)) }.to_string_lossy()),
+            None => text!("{code}"),
         }
     }
 
-    fn quantization(self) -> Quantization {
+    fn quantization(self) -> Result<Quantization> {
         const AFFINE: c_int = 1;
         // SAFETY: `new` promised a live tensor.
         let raw = unsafe { (self.symbols.tensor_quantization)(self.raw) };
         if raw.kind != AFFINE || raw.parameters.is_null() {
-            return Quantization::None;
+            return Ok(Quantization::None);
         }
         // SAFETY: for this kind the parameters are a TfLiteAffineQuantization that lives with the tensor.
         let affine = unsafe { &*raw.parameters.cast::<RawAffine>() };
         // SAFETY: its arrays are null or live as long as it does.
         let (scales, zero_points) = unsafe { (values(affine.scales), values(affine.zero_points)) };
         let zero_point = |axis: usize| zero_points.get(axis).or(zero_points.first()).copied().unwrap_or(0);
-        match scales {
+        Ok(match scales {
             [] => Quantization::None,
             [scale] => Quantization::PerTensor { scale: *scale, zero_point: zero_point(0) },
             _ => Quantization::PerAxis {
                 axis: affine.axis,
-                scales: scales.to_vec(),
-                zero_points: (0..scales.len()).map(zero_point).collect(),
+                scales: copied(scales)?,
+                zero_points: (0..scales.len()).map(zero_point).gather()?,
             },
-        }
+        })
     }
 }
 

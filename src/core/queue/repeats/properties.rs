@@ -91,7 +91,7 @@ impl World {
     }
 
     fn wait_for_all(&mut self) {
-        let last = self.timeline.events_of_queue(self.queue.id).pop();
+        let last = self.timeline.events_of_queue(self.queue.id).unwrap().pop();
         self.events.extend(last.map(|event| (event, self.accepted.len())));
     }
 

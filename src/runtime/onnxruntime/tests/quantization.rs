@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use crate::base::room::Shortage;
 use crate::base::{Desc, Dims, Dtype, Quantization};
 use crate::runtime::onnxruntime::quantization::{axis_of, read};
 use crate::runtime::onnxruntime::tensor::Tensor;
@@ -16,7 +17,7 @@ const SHAPE: &[i64] = &[-1, 2, 3];
 /// What is found of an input "x" and an output "y", both bytes.
 fn found(model: &[u8]) -> Option<(Quantization, Quantization)> {
     let desc = desc(Dtype::U8, SHAPE);
-    let (mut inputs, mut outputs) = read(model, &[(b"x", desc)], &[(b"y", desc)])?;
+    let (mut inputs, mut outputs) = read(model, &[(b"x", desc)], &[(b"y", desc)]).unwrap()?;
     Some((inputs.remove(0), outputs.remove(0)))
 }
 
@@ -200,7 +201,7 @@ fn constants_are_nodes_too() {
 fn an_output_that_is_an_input_is_quantized_as_that_is() {
     let model = with(&[dequantize("x half zero8", &[])]).model();
     let desc = desc(Dtype::U8, SHAPE);
-    let (inputs, outputs) = read(&model, &[(b"x", desc)], &[(b"x", desc), (b"half", desc)]).unwrap();
+    let (inputs, outputs) = read(&model, &[(b"x", desc)], &[(b"x", desc), (b"half", desc)]).unwrap().unwrap();
     assert_eq!((&inputs[0], &outputs[0], &outputs[1]), (&one(0.5, 8), &one(0.5, 8), &Quantization::None));
 }
 
@@ -208,10 +209,10 @@ fn an_output_that_is_an_input_is_quantized_as_that_is() {
 fn only_whole_numbers_are_quantized() {
     let model = with(&[dequantize("x half", &[])]).model();
     for dtype in [Dtype::F32, Dtype::F8E4M3FN, Dtype::Bool, Dtype::I64, Dtype::String] {
-        let (inputs, _) = read(&model, &[(b"x", desc(dtype, &[2]))], &[]).unwrap();
+        let (inputs, _) = read(&model, &[(b"x", desc(dtype, &[2]))], &[]).unwrap().unwrap();
         assert_eq!(inputs[0], Quantization::None, "{dtype}");
     }
-    let (inputs, _) = read(&model, &[(b"x", desc(Dtype::I4, &[2]))], &[]).unwrap();
+    let (inputs, _) = read(&model, &[(b"x", desc(Dtype::I4, &[2]))], &[]).unwrap().unwrap();
     assert_eq!(inputs[0], one(0.5, 0));
 }
 
@@ -224,7 +225,7 @@ fn scales_named_over_and_over_cost_no_more_than_the_model() {
     let model = Graph { nodes, constants, ..Graph::default() }.model();
     let desc = desc(Dtype::U8, &[count]);
     let inputs: Vec<_> = names.iter().map(|name| (name.as_bytes(), desc)).collect();
-    let (found, _) = read(&model, &inputs, &[]).unwrap();
+    let (found, _) = read(&model, &inputs, &[]).unwrap().unwrap();
     let made = found.iter().filter(|found| **found != Quantization::None).count();
     assert!((1..=model.len() / count as usize).contains(&made), "{made}");
 }
@@ -264,6 +265,6 @@ proptest! {
         let _ = found(&bytes);
         let _ = found(&w::bytes(7, &bytes));
         let _ = found(&w::bytes(7, w::bytes(1, &bytes)));
-        let _ = Tensor::read(&bytes).map(|tensor| (tensor.scales(), tensor.zero_points()));
+        let _ = Tensor::read(&bytes, &Shortage::default()).map(|tensor| (tensor.scales(), tensor.zero_points()));
     }
 }

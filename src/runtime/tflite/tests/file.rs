@@ -73,7 +73,7 @@ fn names_lead_to_slots_and_other_graphs_are_elsewhere() {
         Signature { key: "other".to_owned(), slots: SignatureSlots::Elsewhere },
         main("empty", &[], &[]),
     ];
-    assert_eq!(file::signatures(&file, &[5, 7, 5], &[-1, 3, 5]), wanted);
+    assert_eq!(file::signatures(&file, &[5, 7, 5], &[-1, 3, 5]).unwrap(), wanted);
 }
 
 /// Metadata entries whose buffers are those of the same number.
@@ -105,7 +105,7 @@ fn values_are_text_when_they_can_be_shown() {
         binary("m5", 2),
     ];
     // the seventh entry has no buffer
-    assert_eq!(file::metadata(&file), wanted);
+    assert_eq!(file::metadata(&file).unwrap(), wanted);
 }
 
 #[test]
@@ -116,14 +116,14 @@ fn values_behind_the_flatbuffer_are_found_where_they_are() {
     let file = with_metadata(buffers);
     // "TFL3" lies at 4
     let wanted = [text("tflite.version", "0"), text("m0", ""), text("m1", ""), text("m2", "TFL3")];
-    assert_eq!(file::metadata(&file), wanted);
+    assert_eq!(file::metadata(&file).unwrap(), wanted);
 }
 
 #[test]
 fn a_long_value_is_not_looked_at() {
     let long = vec![b'a'; (1 << 20) + 1];
     let file = with_metadata(vec![data(&long), data(&long[1..])]);
-    let list = file::metadata(&file);
+    let list = file::metadata(&file).unwrap();
     assert_eq!(list[1], binary("m0", long.len()));
     assert_eq!(list[2].value, MetadataValue::Text("a".repeat(1 << 20)));
 }
@@ -135,7 +135,7 @@ fn what_is_shared_by_many_entries_is_read_so_often_only() {
     let signature = vec![(0, Field::Repeated(name, 1 << 20)), (2, Field::text("k"))];
     let file = finish(&vec![(7, Field::Repeated(signature, 1 << 20))]);
     let start = std::time::Instant::now();
-    let signatures = file::signatures(&file, &[0], &[]);
+    let signatures = file::signatures(&file, &[0], &[]).unwrap();
     assert!(!signatures.is_empty() && start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
@@ -162,7 +162,7 @@ proptest! {
             file[place] = value;
         }
         let file = &file[..end.index(file.len()) + 1];
-        file::metadata(file);
-        file::signatures(file, &[0], &[0]);
+        file::metadata(file).unwrap();
+        file::signatures(file, &[0], &[0]).unwrap();
     }
 }
