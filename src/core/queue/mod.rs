@@ -1,10 +1,11 @@
 //! Queues: ordered timelines of writes, inferences and reads.
 //!
-//! `timeline` knows what waits for what and has the only lock, with `state` behind it and `lines` for each tensor and context;
+//! `timeline` knows what waits for what and has the only lock, with `state` behind it, `after` for what is left to do when it is free, and `lines` for each tensor and context;
 //! `submit` gives tasks to executors of the host when the lock is free; `repeats` counts the same inference again; `stake` is an operation's part in the line of a tensor; `work` is what an operation does; `worker` is who
 //! does it: a thread of the queue's own, or tasks that an executor of the host runs; `inference` runs a context that stays
 //! open to other calls meanwhile.
 
+mod after;
 mod inference;
 mod lines;
 mod repeats;

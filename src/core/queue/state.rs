@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::Queue;
+use super::after::{After, Room};
 use super::lines::{OpId, Place};
 use super::repeats::Repeats;
 use super::stake::Stake;
-use super::submit::{Task, hold};
+use super::submit::Task;
 use super::timeline::{Job, New};
 use super::work::{Use, Work};
-use super::worker::Inside;
 use crate::base::room::{list, no_room, reserve};
 use crate::base::{Error, Gather, Result, Status, fail, text};
-use crate::core::event::{Audience, Event, Outcome};
+use crate::core::event::{Event, Outcome};
 use crate::core::watchdog;
 use crate::sync::Condvar;
 
@@ -62,25 +62,6 @@ pub(super) struct Lane {
     /// Calls to the executor that are about to be made or have not returned. Meanwhile the first operation is not settled
     /// unless it has begun: when all are, the host may take the executor away.
     submitting: usize,
-}
-
-/// Lists that are empty and have room for every operation that there is.
-#[derive(Default)]
-struct Room {
-    ids: Vec<OpId>,
-    after: After,
-}
-
-/// What is left to do when the lock is free.
-#[derive(Default)]
-pub struct After {
-    /// Queues that may have something to do now.
-    touched: Vec<u64>,
-    settled: Vec<(Arc<Event>, Audience)>,
-    gone: Vec<Operation>,
-    awake: Vec<Arc<Condvar>>,
-    pub tasks: Vec<Task>,
-    lanes: Vec<Lane>,
 }
 
 fn destroyed(what: &str) -> Error {
@@ -235,6 +216,11 @@ impl State {
         Some(*id)
     }
 
+    /// Takes back lists that were lent, now empty.
+    pub fn take_back(&mut self, lent: After) {
+        self.room.take_back(lent);
+    }
+
     /// Has somebody told that the queue has something to do.
     pub fn schedule(&mut self, queue: u64, after: &mut After) {
         if self.ready(queue).is_none() {
@@ -263,10 +249,13 @@ impl State {
 
     /// Has the queues go on that operations were taken out of, or whose operations waited for those; once, when all are out.
     fn go_on(&mut self, after: &mut After) {
-        for queue in std::mem::take(&mut after.touched) {
+        let mut touched = std::mem::take(&mut after.touched);
+        for queue in touched.iter().copied() {
             self.schedule(queue, after);
             self.remove_if_over(queue, after);
         }
+        touched.clear();
+        after.touched = touched;
     }
 
     /// Ends an operation that has not begun, or sees to it that it does not begin.
@@ -327,7 +316,7 @@ impl State {
                 self.end_waiting(id, destroyed("queue"), after);
             }
         }
-        self.room.take_back(ids);
+        self.room.forget(ids);
         self.go_on(after);
         self.remove_if_over(queue, after);
     }
@@ -360,7 +349,7 @@ impl State {
         for id in chosen.iter().copied() {
             self.end_waiting(id, destroyed(what), after);
         }
-        self.room.take_back(chosen);
+        self.room.forget(chosen);
         self.go_on(after);
     }
 
@@ -373,7 +362,7 @@ impl State {
         for id in begun.iter().copied() {
             self.end_repeats(id, destroyed("context"));
         }
-        self.room.take_back(begun);
+        self.room.forget(begun);
     }
 
     fn ask_to_stop(&self, id: OpId) -> Result<()> {
@@ -419,7 +408,7 @@ impl State {
                 self.end_waiting(id, error, after);
             }
         }
-        self.room.take_back(ids);
+        self.room.forget(ids);
         self.go_on(after);
         self.remove_if_over(queue, after);
         is_own_refused.then(|| not_taken(true))
@@ -455,48 +444,6 @@ impl State {
     }
 }
 
-impl Room {
-    /// Before there are so many operations.
-    fn reserve(&mut self, operations: usize) -> Result<()> {
-        fn at_least<T>(list: &mut Vec<T>, count: usize) -> Result<()> {
-            if list.capacity() < count { reserve(list, count) } else { Ok(()) }
-        }
-        let After { touched, settled, gone, awake, .. } = &mut self.after;
-        at_least(&mut self.ids, operations)?;
-        // each may touch the queue of its own, and those of the ones that waited for it
-        at_least(touched, 2 * operations)?;
-        at_least(settled, operations)?;
-        at_least(gone, operations)?;
-        at_least(awake, 2 * operations)
-    }
-
-    /// Operations of which several may end now.
-    fn list(&mut self, ids: impl Iterator<Item = OpId>, after: &mut After) -> Vec<OpId> {
-        self.lend(after);
-        let mut all = std::mem::take(&mut self.ids);
-        all.extend(ids);
-        all
-    }
-
-    fn take_back(&mut self, mut ids: Vec<OpId>) {
-        ids.clear();
-        self.ids = ids;
-    }
-
-    /// The lists themselves come back empty-handed: the next operation makes new ones. Two ends at once share what there is.
-    fn lend(&mut self, after: &mut After) {
-        fn exchange<T>(list: &mut Vec<T>, room: &mut Vec<T>) {
-            if list.is_empty() && list.capacity() < room.capacity() {
-                std::mem::swap(list, room);
-            }
-        }
-        exchange(&mut after.touched, &mut self.after.touched);
-        exchange(&mut after.settled, &mut self.after.settled);
-        exchange(&mut after.gone, &mut self.after.gone);
-        exchange(&mut after.awake, &mut self.after.awake);
-    }
-}
-
 impl Lane {
     /// Operations that are not over.
     pub(super) fn len(&self) -> usize {
@@ -525,27 +472,5 @@ impl Operation {
         if let Some(context) = &mut self.context {
             context.leave(id);
         }
-    }
-}
-
-impl After {
-    /// Does it all but for some tasks, which it gives back: what comes next in a queue comes after the callbacks of what was
-    /// before. What waits in other queues need not, and a callback may wait for that, also if they have callbacks to come.
-    pub fn finish(self, submit: impl Fn(Vec<Task>)) -> Vec<Task> {
-        for awake in self.awake {
-            awake.notify_one();
-        }
-        drop(self.gone);
-        let settled = &self.settled;
-        let is_next = |task: &Task| settled.iter().any(|(event, _)| event.queue() == task.queue.id);
-        let (next, others): (Vec<_>, Vec<_>) = self.tasks.into_iter().partition(is_next);
-        submit(others);
-        let next = hold(next);
-        for (event, audience) in self.settled {
-            let _inside = Inside::queue(event.queue());
-            event.tell(audience);
-        }
-        drop(self.lanes);
-        next.take_back()
     }
 }

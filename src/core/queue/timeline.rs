@@ -9,10 +9,11 @@
 use std::sync::{Arc, OnceLock};
 
 use super::Queue;
+use super::after::After;
 use super::lines::{ContextLine, OpId, Place};
 use super::repeats::Taken;
 use super::stake::Stake;
-use super::state::{After, State};
+use super::state::State;
 use super::submit;
 use super::work::{Use, Work};
 use crate::base::{Error, Result};
@@ -232,7 +233,10 @@ impl Timeline {
 
     /// Does what is left to do when the lock is free.
     fn finish(&self, after: After) {
-        let next = after.finish(|tasks| submit::later(self, tasks));
+        let (next, lent) = after.finish(|tasks| submit::later(self, tasks));
+        if let Some(lent) = lent {
+            self.lock().take_back(lent);
+        }
         submit::later(self, next);
     }
 }

@@ -11,7 +11,7 @@ use super::owned::Owned;
 use super::session::Session;
 use super::symbols::Api;
 use crate::base::room::{Lossy, filled};
-use crate::base::{Desc, Dims, Gather, Quantization, Result, Side, Slot, SlotFlags, SlotInfo, fail, text};
+use crate::base::{Desc, Dims, Gather, Quantization, Result, Side, Slot, SlotFlags, SlotInfo, fail};
 
 /// A slot with its name as the engine wants it.
 pub struct Declared {
@@ -35,8 +35,7 @@ pub fn slots(session: &Session, side: Side) -> Result<Vec<Declared>> {
 fn slot(session: &Session, slot: Slot) -> Result<Declared> {
     let name = name(session, slot)?;
     let readable = Lossy(name.to_bytes()).owned()?;
-    let place = text!("{slot} '{readable}'");
-    let (desc, dim_names) = shape(session, slot).map_err(|error| error.at(place))?;
+    let (desc, dim_names) = shape(session, slot).map_err(|error| error.at(format_args!("{slot} '{readable}'")))?;
     let flags = SlotFlags { dynamic: !desc.dims.is_known(), ..SlotFlags::default() };
     let info =
         SlotInfo { name: readable, initial: desc.dims, desc, flags, dim_names, quantization: Quantization::None };
