@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use libloading::Library;
 
+use super::elf;
 use super::place::{file_holding, has_loader};
 use crate::base::{Error, Result, Status, log, text};
 
@@ -73,9 +74,13 @@ fn candidates(names: &Names, explicit: Option<&Path>) -> Vec<Candidate> {
 }
 
 fn try_open(path: &Path) -> Result<Found> {
-    let is_bare_name = path.components().count() == 1;
+    // the loader looks for those itself; "/" is no name
+    let is_bare_name = path.parent() == Some(Path::new(""));
     if !is_bare_name && !path.exists() {
         return Err(Error::new(Status::RuntimeUnavailable, "there is no such file"));
+    }
+    if !is_bare_name {
+        elf::check(path)?;
     }
     // SAFETY: opening a library runs its initialisers. The user named this one, or it bears the engine's name in a place
     // where the user's own linker looks.

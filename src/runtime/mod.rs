@@ -6,6 +6,8 @@
 #[cfg(not(all(feature = "tflite", feature = "onnxruntime")))]
 mod absent;
 #[cfg(all(feature = "load-dynamic", any(feature = "tflite", feature = "onnxruntime")))]
+mod elf;
+#[cfg(all(feature = "load-dynamic", any(feature = "tflite", feature = "onnxruntime")))]
 mod find;
 mod format;
 #[cfg(any(feature = "tflite", feature = "onnxruntime"))]

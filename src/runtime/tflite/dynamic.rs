@@ -47,8 +47,13 @@ fn accept(found: &Found) -> Result<(String, Symbols)> {
     };
     // SAFETY: a function of this name has had this type since the C API exists.
     let version: unsafe extern "C" fn() -> *const c_char = unsafe { std::mem::transmute(address) };
-    // SAFETY: it returns a string literal.
-    let version = unsafe { CStr::from_ptr(version()) }.to_string_lossy().into_owned();
+    // SAFETY: the engine's takes nothing and returns a string literal.
+    let version = unsafe { version() };
+    if version.is_null() {
+        return fail!(RuntimeUnavailable, "its function TfLiteVersion gives no version, so it is not TFLite's C library");
+    }
+    // SAFETY: not null, so the string literal.
+    let version = unsafe { CStr::from_ptr(version) }.to_string_lossy().into_owned();
     check_version(&version)?;
     match Symbols::fill(&found.library) {
         Ok(symbols) => Ok((version, symbols)),
