@@ -151,6 +151,16 @@ int32_t zt_engine(void)
     return engine;
 }
 
+void zt_choose_engine(const char *name)
+{
+    engine = strcmp(name, "tflite") == 0 ? ZB_RUNTIME_TFLITE : ZB_RUNTIME_ONNXRUNTIME;
+}
+
+int zt_failures(void)
+{
+    return failures;
+}
+
 int zt_is_tflite(void)
 {
     return engine == ZB_RUNTIME_TFLITE;

@@ -86,6 +86,10 @@ int zt_main(int argc, char **argv, const zt_test *tests, size_t count);
 int32_t zt_engine(void);
 int zt_is_tflite(void);
 
+/* For programs that start themselves again in another role: the engine by its name, and the checks that failed so far. */
+void zt_choose_engine(const char *name);
+int zt_failures(void);
+
 /* How often to repeat: `native`, or `memcheck` where valgrind makes everything slow. */
 int zt_rounds(int native, int memcheck);
 /* The library was linked with its engines (c-tests/linked.sh says so): it looks for none at run time. */

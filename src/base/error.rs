@@ -57,6 +57,13 @@ statuses! {
     QueueFull = 26, c"ZB_ERROR_QUEUE_FULL";
 }
 
+impl Status {
+    /// What a failure of the system's is. Address space that cannot be had is memory like any other.
+    pub fn of_io(error: &std::io::Error) -> Status {
+        if error.kind() == std::io::ErrorKind::OutOfMemory { Status::OutOfMemory } else { Status::Io }
+    }
+}
+
 /// A failed call: its status, and a text that names the object, what was wanted, what was given and what to do.
 #[derive(Clone, Debug)]
 pub struct Error {

@@ -4,8 +4,9 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::constants::ZB_OK;
+use super::error_text;
 use super::layout::zb_status;
-use super::{error_text, log_callback};
+use super::log_callback::{self, Barred};
 use crate::base::{Error, Result, Status, text};
 
 /// Runs the body of a function: no panic crosses the boundary, and an error's text is kept for zb_last_error.
@@ -13,8 +14,8 @@ use crate::base::{Error, Result, Status, text};
 /// A panic poisons the object that it happened in, because its guard is dropped while the stack unwinds.
 #[inline]
 pub fn guard(body: impl FnOnce() -> Result<()>) -> zb_status {
-    if log_callback::is_inside() {
-        return inside_log_callback();
+    if let Some(barred) = log_callback::barred() {
+        return refused(barred);
     }
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => ZB_OK,
@@ -30,8 +31,16 @@ fn failed(error: Error) -> zb_status {
 }
 
 #[cold]
-fn inside_log_callback() -> zb_status {
-    failed(Error::new(Status::Busy, "inside a log callback only functions that return no status may be called"))
+fn refused(barred: Barred) -> zb_status {
+    failed(match barred {
+        Barred::Logging => {
+            Error::new(Status::Busy, "inside a log callback only functions that return no status may be called")
+        }
+        Barred::Forked => Error::new(
+            Status::Unsupported,
+            "this process was forked from one that had used zerobind, whose threads and locks are not here: call exec first, or fork before the first use",
+        ),
+    })
 }
 
 fn panic_text(payload: &(dyn Any + Send)) -> String {

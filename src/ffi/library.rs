@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char, c_void};
 use super::constants::{ZB_ERROR_BUSY, ZB_OK};
 use super::guard::guard;
 use super::layout::{zb_log_fn, zb_status, zb_tensor_desc};
+use super::log_callback::Barred;
 use super::{error_text, log_callback, pointers, slots};
 use crate::base::{Dtype, Status};
 use crate::core;
@@ -92,7 +93,7 @@ pub extern "C" fn zb_live_objects(kind: i32) -> u64 {
 /// `capacity` bytes at `buffer` are writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn zb_last_error(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> zb_status {
-    if log_callback::is_inside() {
+    if log_callback::barred() == Some(Barred::Logging) {
         return ZB_ERROR_BUSY;
     }
     // SAFETY: the caller's promise.

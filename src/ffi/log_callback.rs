@@ -8,17 +8,42 @@ use super::layout::zb_log_fn;
 use crate::base::room::c_text;
 use crate::base::{Result, fail, log};
 
-/// Threads inside the callback now. Lets the run path skip the thread-local look-up while nobody logs.
+/// Threads inside the callback now, and [`FORKED`]. Lets the run path skip the thread-local look-up while nobody logs.
 static INSIDE: AtomicU32 = AtomicU32::new(0);
+
+/// This process is the child of one that used the library.
+const FORKED: u32 = 1 << 31;
 
 thread_local! {
     static HERE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is inside the host's log callback.
+/// Why no call is let in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Barred {
+    /// This thread is inside the host's log callback.
+    Logging,
+    /// This process is the child of one that used the library.
+    Forked,
+}
+
+/// Whether a call of this thread is let in.
 #[inline]
-pub fn is_inside() -> bool {
-    INSIDE.load(Ordering::Relaxed) != 0 && HERE.try_with(Cell::get).unwrap_or(false)
+pub fn barred() -> Option<Barred> {
+    if INSIDE.load(Ordering::Relaxed) == 0 { None } else { look_closer() }
+}
+
+#[cold]
+fn look_closer() -> Option<Barred> {
+    if INSIDE.load(Ordering::Relaxed) & FORKED != 0 {
+        return Some(Barred::Forked);
+    }
+    HERE.try_with(Cell::get).unwrap_or(false).then_some(Barred::Logging)
+}
+
+/// From here on no call is let in.
+pub fn mark_forked() {
+    INSIDE.fetch_or(FORKED, Ordering::Relaxed);
 }
 
 struct Callback {

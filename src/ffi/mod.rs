@@ -8,6 +8,7 @@ mod context;
 mod dlpack;
 mod error_text;
 mod event;
+mod fork;
 mod guard;
 mod handles;
 mod infer;

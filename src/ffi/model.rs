@@ -8,7 +8,7 @@ use super::guard::guard;
 use super::handles::{self, MODELS, ModelEntry};
 use super::layout::{zb_model, zb_model_options, zb_release_fn, zb_slot, zb_slot_info, zb_status};
 use super::slot_text::ModelText;
-use super::{options, pointers, release, slots, versioned};
+use super::{fork, options, pointers, release, slots, versioned};
 use crate::base::{Result, Side, SlotInfo, fail};
 use crate::core::Model;
 use crate::memory::HostBytes;
@@ -430,6 +430,7 @@ unsafe fn publish(model: Arc<Model>, place: *mut *mut zb_model) -> Result<()> {
 }
 
 fn insert(model: Arc<Model>) -> Result<*mut zb_model> {
+    fork::watch();
     let text = Arc::new(ModelText::new(&model)?);
     let number = MODELS.insert(ModelEntry { model, text }, ()).map_err(|_| handles::full::<zb_model>())?;
     Ok(number as *mut zb_model)

@@ -10,7 +10,7 @@ use super::handles::{self, CONTEXTS, QUEUES};
 use super::layout::{
     zb_context, zb_event, zb_infer_options, zb_queue, zb_queue_options, zb_slot_tensor, zb_status, zb_tensor,
 };
-use super::{options, pointers, slots, tensor, versioned};
+use super::{fork, options, pointers, slots, tensor, versioned};
 use crate::base::{Gather, Result, Slot, fail};
 use crate::core::queue::{self, Executor, Gate, GateClosed, Inference, Place};
 use crate::core::{Post, Queue, Tensor};
@@ -52,6 +52,7 @@ pub unsafe extern "C" fn zb_queue_create(options: *const zb_queue_options, queue
             let host = HostExecutor { submit, user_data: given.user_data };
             Box::new(host) as Box<dyn Executor>
         });
+        fork::watch();
         let made = Queue::create(given.capacity as usize, executor)?;
         let number = match QUEUES.insert(made.clone(), ()) {
             Ok(number) => number,

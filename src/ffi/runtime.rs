@@ -5,7 +5,7 @@ use std::ptr::null;
 
 use super::guard::guard;
 use super::layout::{zb_runtime_info, zb_status};
-use super::{pointers, versioned};
+use super::{fork, pointers, versioned};
 use crate::base::{Result, fail};
 use crate::runtime::{self, Runtime};
 
@@ -26,6 +26,7 @@ use crate::runtime::{self, Runtime};
 pub unsafe extern "C" fn zb_runtime_load(runtime: i32, path_or_null: *const c_char) -> zb_status {
     guard(|| {
         let runtime = by_id(runtime)?;
+        fork::watch();
         if path_or_null.is_null() {
             return runtime.load(None);
         }

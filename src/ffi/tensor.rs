@@ -9,7 +9,7 @@ use super::event::timeout;
 use super::guard::guard;
 use super::handles::{self, TENSORS};
 use super::layout::{zb_context, zb_release_fn, zb_slot, zb_status, zb_tensor, zb_tensor_desc};
-use super::{context, pointers, release, slots};
+use super::{context, fork, pointers, release, slots};
 use crate::base::{Result, fail};
 use crate::core::{Tensor, queue};
 use crate::memory::{Access, HostRange};
@@ -322,6 +322,7 @@ unsafe fn publish(tensor: Arc<Tensor>, place: *mut *mut zb_tensor) -> Result<()>
 }
 
 pub fn insert(tensor: Arc<Tensor>) -> Result<*mut zb_tensor> {
+    fork::watch();
     let number = TENSORS.insert(tensor, ()).map_err(|_| handles::full::<zb_tensor>())?;
     Ok(number as *mut zb_tensor)
 }

@@ -12,7 +12,7 @@ use crate::base::{Error, Result, Status, fail, text};
 
 /// An error of the system about a descriptor, in its words.
 pub fn io(fd: i32, what: &str, error: &io::Error) -> Error {
-    Error::new(Status::Io, text!("descriptor {fd} {what}: {error}"))
+    Error::new(Status::of_io(error), text!("descriptor {fd} {what}: {error}"))
 }
 
 /// A descriptor of our own for the same file, closed on exec.

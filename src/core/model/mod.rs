@@ -193,7 +193,7 @@ fn as_damage(error: Error) -> Error {
 }
 
 fn map_file(path: &Path) -> Result<memmap2::Mmap> {
-    let io = |error: std::io::Error| Error::new(Status::Io, text!("{}: {error}", path.display()));
+    let io = |error: std::io::Error| Error::new(Status::of_io(&error), text!("{}: {error}", path.display()));
     // asked before opening: to open a pipe is to wait for its other end
     let metadata = std::fs::metadata(path).map_err(io)?;
     if !metadata.is_file() {

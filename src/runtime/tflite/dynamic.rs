@@ -50,7 +50,10 @@ fn accept(found: &Found) -> Result<(String, Symbols)> {
     // SAFETY: the engine's takes nothing and returns a string literal.
     let version = unsafe { version() };
     if version.is_null() {
-        return fail!(RuntimeUnavailable, "its function TfLiteVersion gives no version, so it is not TFLite's C library");
+        return fail!(
+            RuntimeUnavailable,
+            "its function TfLiteVersion gives no version, so it is not TFLite's C library"
+        );
     }
     // SAFETY: not null, so the string literal.
     let version = unsafe { CStr::from_ptr(version) }.to_string_lossy().into_owned();
