@@ -139,3 +139,63 @@ fn the_command_uses_the_c_abi_alone() {
         }
     }
 }
+
+/// Ways to allocate that end the process when there is no memory. What grows with a model or with what a host asks for is made
+/// by `base::room` instead.
+const CANNOT_BE_REFUSED: &[&str] = &[
+    "format!(",
+    "vec![",
+    "with_capacity(",
+    ".to_vec()",
+    ".collect()",
+    ".collect::<",
+    ".to_owned()",
+    ".to_string()",
+    ".into_owned()",
+    "String::from(",
+    "Arc::from(",
+    ".concat()",
+];
+
+/// Files where such allocations are, each of a few things only.
+const SMALL: &[(&str, &str)] = &[
+    ("core/model/mod.rs", "the path of a model, whose length has a limit"),
+    ("core/queue/mod.rs", "lists of one"),
+    ("core/queue/submit.rs", "one task for each queue that has an executor"),
+    ("core/queue/worker.rs", "the name of a thread"),
+    ("core/watchdog.rs", "the name of a thread"),
+    ("runtime/find.rs", "the few places where a library can be"),
+    ("runtime/library.rs", "the path of a library"),
+    ("runtime/once.rs", "the path of a library"),
+    ("runtime/onnxruntime/external.rs", "messages inside each other, up to a depth"),
+    ("runtime/onnxruntime/model.rs", "a list of one"),
+    ("runtime/tflite/dynamic.rs", "functions that a library lacks"),
+    ("runtime/tflite/report.rs", "one line of the engine's, which is cut"),
+    ("runtime/tflite/symbols.rs", "functions that a library lacks"),
+];
+
+#[test]
+fn what_grows_can_be_refused() {
+    let helps_tests = |path: &Path| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
+        let names = ["bench.rs", "models.rs", "properties.rs", "stand_in.rs", "stress.rs", "tests.rs", "writer.rs"];
+        names.contains(&name) || path.iter().any(|part| part == "tests" || part == "mock")
+    };
+    let mut used: Vec<&str> = Vec::new();
+    let mut others = String::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| !helps_tests(path)) {
+        let shipped = text.split("mod tests {").next().unwrap_or("");
+        let known = SMALL.iter().find(|(file, _)| path == Path::new(file));
+        for line in code(shipped) {
+            let Some(way) = CANNOT_BE_REFUSED.iter().find(|way| line.contains(**way)) else { continue };
+            match known {
+                Some((file, _)) => used.push(file),
+                None => others += &format!("{}: `{way}` in `{}`\n", path.display(), line.trim()),
+            }
+        }
+    }
+    assert!(others.is_empty(), "where these can grow, use base::room:\n{others}");
+    for (file, reason) in SMALL {
+        assert!(used.contains(file), "{file} is listed ({reason}), and has no such allocation any more");
+    }
+}

@@ -61,8 +61,10 @@
  *   Contexts of one model run side by side.
  * - Structs that begin with struct_size are set up by their ..._INIT macro. Unknown flags are refused. Be ready for enum
  *   values that you do not know in what you are given.
- * - Unwinding (C++ exceptions, longjmp) must not leave a callback. After fork, the child may not call zerobind before exec.
- *   The library is never unloaded.
+ * - Unwinding (C++ exceptions, longjmp) must not leave a callback. The library is never unloaded.
+ * - After fork, the child of a process that has used zerobind may not call it before exec: the call is ZB_ERROR_UNSUPPORTED.
+ * - Where there is no memory for something that grows with a model, with shapes or with counts, any function may give
+ *   ZB_ERROR_OUT_OF_MEMORY; what it was called on is as before, and the call may be made again.
  */
 #ifndef ZEROBIND_H
 #define ZEROBIND_H
