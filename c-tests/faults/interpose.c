@@ -135,6 +135,9 @@ static void note(void *block, size_t size)
 static size_t forget(const void *block)
 {
     size_t size = 0;
+    if (__atomic_load_n(&live, __ATOMIC_RELAXED) == 0) {
+        return 0;
+    }
     lock();
     for (size_t at = start_of(block); blocks[at].block != NULL; at = (at + 1) % PLACES) {
         if (blocks[at].block == block) {
@@ -243,10 +246,7 @@ void *calloc(size_t count, size_t size)
 void *realloc(void *old, size_t size)
 {
     const void *caller = __builtin_return_address(0);
-    if (!is_zerobind(caller)) {
-        return __libc_realloc(old, size);
-    }
-    if (is_refused(size)) {
+    if (is_zerobind(caller) && is_refused(size)) {
         return NULL;
     }
     size_t before = old == NULL ? 0 : forget(old);
@@ -283,7 +283,8 @@ void *aligned_alloc(size_t alignment, size_t size)
 
 void free(void *block)
 {
-    if (block != NULL && is_zerobind(__builtin_return_address(0))) {
+    /* whoever gives it back: the last thing that a function does may be a jump to here */
+    if (block != NULL) {
         forget(block);
     }
     __libc_free(block);

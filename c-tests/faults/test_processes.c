@@ -103,7 +103,7 @@ static void start_everything(everything *all)
     REQUIRE_OK(zb_queue_create(&options, &all->never));
     /* far away: only the thread that watches is to be there */
     deadline.deadline_ns = 3600ull * 1000000000u;
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0; i < zt_rounds(100000, 300); i++) {
         REQUIRE_OK(zb_queue_infer(all->queue, all->queued, NULL, NULL));
     }
     REQUIRE_OK(zb_queue_infer(all->queue, all->queued, &deadline, &all->last));
