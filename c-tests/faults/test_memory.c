@@ -184,6 +184,8 @@ static void infer_with(zb_context *context, memory *all, int64_t n)
     zb_loan loans[2 * COUNT + 2];
     lend_all(all, n, loans, &desc);
     STEP(zb_infer_with(context, loans, 2 * COUNT + 2, NULL));
+    /* what makes the next such call quicker may be done without */
+    walk_allow_silence();
     check_results(all, (size_t)n);
 }
 
@@ -265,12 +267,14 @@ static void outputs_in_other_memory(void)
     loans[2 * COUNT].data = odd + 4;
     loans[2 * COUNT + 1].data = odd + 2048 + 4;
     STEP(zb_infer_with(context, loans, 2 * COUNT + 2, NULL));
+    walk_allow_silence();
     check_floats_at(odd + 2048 + 4);
     /* and without memory of the host's: the engine's, or ours in the place that it was taken out of */
     lend_all(all, 4, loans, NULL);
     STEP_IS(zb_infer_with(context, loans, 2 * COUNT, NULL), ZB_ERROR_UNBOUND);
     loans[COUNT] = loans[2 * COUNT];
     STEP(zb_infer_with(context, loans, COUNT + 1, NULL));
+    walk_allow_silence();
     STEP(zb_context_output_view(context, ZB_OUTPUT(COUNT), &data, &size, NULL));
     CHECK_EQ(size, ROWS * 4);
     check_floats_at(data);

@@ -97,6 +97,12 @@ impl Context {
         let others = |slot: &super::SlotState| slot.route.memory().filter(|_| !slot.relendable).copied();
         self.relending.inputs.clear();
         self.relending.outputs.clear();
+        if self.relending.inputs.try_reserve(inputs.len()).is_err()
+            || self.relending.outputs.try_reserve(outputs.len()).is_err()
+        {
+            // the call worked; later ones are looked at in full
+            return self.unsettle();
+        }
         self.relending.inputs.extend(inputs.iter().filter_map(others));
         self.relending.outputs.extend(outputs.iter().filter_map(others));
         self.relending.has_others = !self.relending.inputs.is_empty() || !self.relending.outputs.is_empty();

@@ -244,9 +244,10 @@ impl EngineContext for OnnxContext {
 
     fn plan(&mut self, inputs: &[Dims]) -> Result<Plan> {
         let plan = shapes::plan(&self.slots.inputs, &self.slots.outputs, &self.slots.names, inputs)?;
+        let descs = |slots: &[PlannedSlot]| slots.iter().map(|planned| planned.desc).gather();
+        let planned = (descs(&plan.inputs)?, descs(&plan.outputs)?);
         self.detach_all();
-        let descs = |slots: &[PlannedSlot]| slots.iter().map(|planned| planned.desc).collect();
-        self.planned = (descs(&plan.inputs), descs(&plan.outputs));
+        self.planned = planned;
         Ok(plan)
     }
 

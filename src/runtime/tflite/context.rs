@@ -82,7 +82,7 @@ impl Context {
         }
         // SAFETY: nothing is loose, so every slot that was given memory has good memory now.
         let status = unsafe { self.interpreter.invoke() };
-        self.interpreter.check(status, || "TFLite could not run the model".to_owned())
+        self.interpreter.check(status, || text!("TFLite could not run the model"))
     }
 
     #[inline]

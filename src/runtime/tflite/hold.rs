@@ -73,9 +73,12 @@ impl Context {
 
     #[cold]
     fn take_loans_away(&mut self) {
-        let places = self.inputs.iter().chain(&self.outputs);
-        let lent: Vec<Slot> = places.filter(|place| place.held == Held::Lent).map(|place| place.slot).collect();
-        lent.into_iter().for_each(|slot| self.detach(slot));
+        let (inputs, outputs) = (self.inputs.len(), self.outputs.len());
+        for slot in (0..inputs).map(Slot::input).chain((0..outputs).map(Slot::output)) {
+            if self.place(slot).is_some_and(|place| place.held == Held::Lent) {
+                self.detach(slot);
+            }
+        }
     }
 
     /// Gives an output memory of ours: the engine's own does not come back.
