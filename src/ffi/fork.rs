@@ -6,21 +6,30 @@
 
 use std::sync::Once;
 
-use super::log_callback;
-
 /// To be called where something is made that a child cannot use.
 #[inline]
 pub fn watch() {
     static WATCHED: Once = Once::new();
-    WATCHED.call_once(|| {
-        extern "C" fn in_child() {
-            log_callback::mark_forked();
-        }
-        // without memory for it the child is not stopped, as nothing was promised to it
-        // SAFETY: the handler only sets a bit of an atomic, and the library is never unloaded.
-        #[cfg(unix)]
-        let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-        #[cfg(not(unix))]
-        let _ = in_child;
-    });
+    WATCHED.call_once(register);
 }
+
+#[cfg(unix)]
+fn register() {
+    use std::ffi::c_int;
+
+    type Handler = Option<extern "C" fn()>;
+    // POSIX; the libc crate does not have it for every system
+    unsafe extern "C" {
+        fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int;
+    }
+    extern "C" fn in_child() {
+        super::log_callback::mark_forked();
+    }
+    // without memory for it the child is not stopped, as nothing was promised to it
+    // SAFETY: the type is that of POSIX; the handler only sets a bit of an atomic, and the library is never unloaded.
+    let _ = unsafe { pthread_atfork(None, None, Some(in_child)) };
+}
+
+/// There is no fork.
+#[cfg(not(unix))]
+fn register() {}

@@ -42,6 +42,7 @@ fn look_closer() -> Option<Barred> {
 }
 
 /// From here on no call is let in.
+#[cfg_attr(not(unix), allow(dead_code))]
 pub fn mark_forked() {
     INSIDE.fetch_or(FORKED, Ordering::Relaxed);
 }
