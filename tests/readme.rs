@@ -3,7 +3,8 @@
 use std::path::Path;
 
 fn read(path: &str) -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("the file is in the tree")
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path))
+        .unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 #[test]
@@ -69,7 +70,11 @@ fn named_in(cell: &str) -> Vec<Named> {
             None => ("", Some(quoted)),
         };
         if !place.is_empty() {
-            path = if place.starts_with("test_") { format!("c-tests/{place}.c") } else { place.to_owned() };
+            path = match place {
+                program if program.starts_with("test_") => format!("c-tests/{program}.c"),
+                file if file.starts_with("faults/") => format!("c-tests/{file}"),
+                file => file.to_owned(),
+            };
             file = read(&path);
         }
         named.push(Named { file: file.clone(), path: path.clone(), test: test.map(str::to_owned) });
