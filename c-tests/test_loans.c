@@ -487,6 +487,46 @@ static void an_output_lent_without_desc_follows_the_new_batch(void)
     FREE_BUFFER(&y);
 }
 
+/* The output is lent first, and fits the batch of the call before; the input that follows has another batch. */
+static void a_new_batch_after_an_output_that_fits_the_old_one(void)
+{
+    zb_model *model = zt_open("batch");
+    zb_context *context = zt_context(model);
+    zt_buffer x = zt_buffer_new(160), y = zt_buffer_new(160);
+    const zb_tensor_desc three = F32(3, 4), two = F32(2, 4), ten = F32(10, 4);
+    zb_loan loans[2] = {zt_lend_output(0, &y), zt_lend_input(0, &x)};
+    zt_fill_floats(&x, 1, 1);
+    for (int round = 0; round < 3; round++) {
+        /* twice the same, so that nothing but addresses is new the second time */
+        for (int again = 0; again < 2; again++) {
+            loans[0].size = loans[1].size = 48;
+            loans[0].desc = loans[1].desc = &three;
+            REQUIRE_OK(zb_infer_with(context, loans, 2, NULL));
+        }
+        /* what the output was said to be is not what it would be */
+        loans[1].size = 32;
+        loans[1].desc = &two;
+        CHECK_STATUS(zb_infer_with(context, loans, 2, NULL), ZB_ERROR_SHAPE_MISMATCH);
+        CHECK_ERROR_SAYS("output 0");
+        /* as much room as there is, for whatever it is */
+        for (int again = 0; again < 2; again++) {
+            loans[0] = zt_lend_output(0, &y);
+            loans[1].size = 48;
+            loans[1].desc = &three;
+            REQUIRE_OK(zb_infer_with(context, loans, 2, NULL));
+        }
+        memset(y.data, 0xCD, y.size);
+        loans[1].size = 160;
+        loans[1].desc = &ten;
+        REQUIRE_OK(zb_infer_with(context, loans, 2, NULL));
+        CHECK(zt_floats(&y)[39] == 80);
+    }
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    FREE_BUFFER(&x);
+    FREE_BUFFER(&y);
+}
+
 static void a_refused_call_leaves_the_shapes(void)
 {
     zb_model *model = zt_open("batch");
@@ -677,6 +717,7 @@ static const zt_test tests[] = {
     ON_BOTH(one_place_for_every_batch),
     ON_BOTH(one_place_for_every_type),
     ON_BOTH(an_output_lent_without_desc_follows_the_new_batch),
+    ON_BOTH(a_new_batch_after_an_output_that_fits_the_old_one),
     ON_BOTH(a_refused_call_leaves_the_shapes),
     ON_BOTH(a_slot_is_lent_once),
     ON_BOTH(no_loans_is_a_plain_run),

@@ -23,8 +23,13 @@ impl Lending<'_> {
         if std::mem::replace(&mut state.lent_in, context.call) == context.call {
             return context.named_twice(position);
         }
-        if may_relend && state.relendable && state.fit.accepts(&memory, desc) {
-            let memory = memory.prefix(state.fit.bytes().unwrap_or(memory.size()));
+        // one with room to spare may have to hold another shape, if a later loan gives it
+        if may_relend
+            && state.relendable
+            && state.fit.bytes() == Some(memory.size())
+            && state.fit.accepts(&memory, desc)
+        {
+            state.lent_with_desc = desc.is_some();
             context.lent.push(Loan { slot, memory });
             return Ok(());
         }

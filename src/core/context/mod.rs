@@ -133,6 +133,8 @@ struct SlotState {
     relendable: bool,
     /// The last call that lent memory to it.
     lent_in: u64,
+    /// A loan that was right at first sight came with its desc.
+    lent_with_desc: bool,
     fit: Fit,
     /// Memory of our own where the host's cannot be used directly.
     staging: Option<Buffer>,

@@ -61,6 +61,7 @@ impl Context {
     #[inline]
     pub(super) fn remember_relent(&mut self) {
         for loan in &self.lent {
+            // `position_of`, which would hold all of `self`
             let position = if loan.slot.side == Side::Input { loan.slot.index } else { self.inputs + loan.slot.index };
             self.slots[position].last.move_to(loan.memory);
         }
@@ -74,7 +75,8 @@ impl Context {
             let position = self.position_of(loan.slot);
             let slot = &mut self.slots[position];
             slot.loan = Some(loan.memory);
-            slot.loan_desc = None;
+            // if it was given, it was this one
+            slot.loan_desc = slot.fit.desc().filter(|_| slot.lent_with_desc).copied();
         }
     }
 
