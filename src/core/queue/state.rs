@@ -11,7 +11,7 @@ use super::stake::Stake;
 use super::submit::Task;
 use super::timeline::{Job, New};
 use super::work::{Use, Work};
-use crate::base::room::{list, no_room, reserve};
+use crate::base::room::{list, no_room, push};
 use crate::base::{Error, Gather, Result, Status, fail, text};
 use crate::core::event::{Event, Outcome};
 use crate::core::watchdog;
@@ -107,9 +107,9 @@ impl State {
         )
     }
 
-    /// Makes room for an operation, wherever it is going to be noted; nothing else changes. Gives its number, and what it waits
-    /// for.
-    pub fn prepare(&mut self, queue: u64, new: &mut New) -> Result<(OpId, Vec<OpId>)> {
+    /// Makes room for an operation, wherever it is going to be noted, and notes it at those that it waits for. When that fails,
+    /// nothing has changed. Gives its number, and how many it waits for.
+    pub fn prepare(&mut self, queue: u64, new: &mut New) -> Result<(OpId, usize)> {
         let id = self.new_id();
         let mut before = std::mem::take(&mut new.after);
         if new.stakes.is_none() {
@@ -121,35 +121,49 @@ impl State {
         if let Some(context) = &new.context {
             context.line().prepare(id, queue, &mut before)?;
         }
-        before.sort_unstable();
-        before.dedup();
-        // those of the same queue come first anyway
-        before.retain(|other| self.operations.get(other).is_some_and(|operation| operation.queue != queue));
-        for other in &before {
-            if let Some(operation) = self.operations.get_mut(other) {
-                reserve(&mut operation.dependents, 1)?;
-            }
-        }
         self.room.reserve(self.operations.len() + 1)?;
         if let Some(lane) = self.lanes.get_mut(&queue) {
             lane.line.try_reserve(1).map_err(|_| no_room(size_of::<OpId>()))?;
         }
-        Ok((id, before))
+        Ok((id, self.depend(id, queue, before)?))
+    }
+
+    /// Notes that an operation waits for others, and says how many of them there are.
+    fn depend(&mut self, id: OpId, queue: u64, mut before: Vec<OpId>) -> Result<usize> {
+        before.sort_unstable();
+        before.dedup();
+        let mut count = 0;
+        for (place, other) in before.iter().enumerate() {
+            // those of the same queue come first anyway
+            let Some(operation) = self.operations.get_mut(other).filter(|operation| operation.queue != queue) else {
+                continue;
+            };
+            if let Err(error) = push(&mut operation.dependents, id) {
+                self.forget_dependent(id, &before[..place]);
+                return Err(error);
+            }
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Takes an operation back that was noted last.
+    fn forget_dependent(&mut self, id: OpId, before: &[OpId]) {
+        for other in before {
+            if let Some(operation) = self.operations.get_mut(other) {
+                operation.dependents.pop_if(|last| *last == id);
+            }
+        }
     }
 
     /// Puts an operation at the end of a queue, where all is prepared for it.
-    pub fn add(&mut self, queue: u64, new: New, prepared: (OpId, Vec<OpId>), after: &mut After) -> Arc<Event> {
-        let (id, before) = prepared;
+    pub fn add(&mut self, queue: u64, new: New, prepared: (OpId, usize), after: &mut After) -> Arc<Event> {
+        let (id, blockers) = prepared;
         let event = Event::new(queue, id, new.wants_slots);
         let stakes = new.stakes.unwrap_or_default();
         stakes.iter().for_each(|stake| stake.join(id, queue));
         if let Some(context) = &new.context {
             context.line().join(id, queue);
-        }
-        for other in &before {
-            if let Some(operation) = self.operations.get_mut(other) {
-                operation.dependents.push(id);
-            }
         }
         let operation = Operation {
             queue,
@@ -159,7 +173,7 @@ impl State {
             stakes,
             context: new.context,
             repeats: Repeats::of(new.repeatable),
-            blockers: before.len(),
+            blockers,
             dependents: Vec::new(),
             doom: None,
         };
