@@ -43,7 +43,7 @@ help:
 	@echo 'make bench-peers  the same, and beside LiteRT, OpenVINO and tract'
 	@echo 'make bench-queue  what queues cost: round trips and bursts over direct runs (minutes, on a quiet machine)'
 	@echo 'make conformance  the ONNX node tests and real TFLite models: target/conformance/summary.json'
-	@echo 'make cycles    a million lives of a context on each engine, with memory that does not grow (10 minutes)'
+	@echo 'make cycles    a million lives of a context on each engine, with memory that does not grow (15 minutes)'
 	@echo 'make sanitize  the tests on the mock engine under thread and address sanitizer'
 	@echo 'make build     the library: shared in target/release, stripped and static as they are installed in build/shipped'
 	@echo 'make install PREFIX=dir [DESTDIR=stage] [LIBDIR=lib64] [COMPONENT=runtime|development|debug]'
