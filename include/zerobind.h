@@ -546,6 +546,37 @@ typedef struct zb_loan {
   const struct zb_tensor_desc *ZB_NULLABLE desc;
 } zb_loan;
 
+// The shape of an input. Frozen.
+typedef struct zb_slot_shape {
+  // The input; each at most once.
+  zb_slot slot;
+  uint32_t rank;
+  // `rank` dimensions of 0 or more.
+  const int64_t *ZB_NULLABLE dims;
+} zb_slot_shape;
+
+// How to try a model in another process. NULL or ZB_PREFLIGHT_OPTIONS_INIT for the defaults.
+typedef struct zb_preflight_options {
+  // sizeof(zb_preflight_options).
+  uint32_t struct_size;
+  // 0.
+  uint32_t flags;
+  // How long the trial may take, in ns; 0: 30 s.
+  uint64_t timeout_ns;
+  // The most private memory that the trial's process may have, in bytes (on systems other than Linux and Android: address
+  // space, if the system counts it); 0: half of the machine's memory, UINT64_MAX: no limit.
+  uint64_t max_memory_bytes;
+  // Path of the helper executable; NULL: the environment variable ZEROBIND_PREFLIGHT, else where it is installed, seen
+  // from the file that zerobind is in (next to it, ../libexec/zerobind and ../../libexec/zerobind).
+  const char *ZB_NULLABLE helper;
+  // The options of the context that the model is meant for; NULL: the defaults.
+  const struct zb_context_options *ZB_NULLABLE context;
+  // `shape_count` shapes of inputs with open dimensions. An input that is not named has the shape that the model starts
+  // with, and 1 for each dimension that it leaves open.
+  const struct zb_slot_shape *ZB_NULLABLE shapes;
+  size_t shape_count;
+} zb_preflight_options;
+
 // Runs one task of a queue. Given to an executor; a second call with the same task, or a late one, does nothing.
 typedef void (*zb_task_fn)(void *ZB_NONNULL task);
 
@@ -1275,6 +1306,67 @@ zb_status zb_infer_with(struct zb_context *ZB_NONNULL context,
                         size_t count,
                         const struct zb_infer_options *ZB_NULLABLE options);
 
+// Sets `options` to the defaults; `size` is sizeof(zb_preflight_options). The same as ZB_PREFLIGHT_OPTIONS_INIT.
+//
+// Errors: NULL_ARGUMENT, INVALID_ARGUMENT (size).
+//
+// Requires:
+// `size` bytes at `options` are writable.
+zb_status zb_preflight_options_init(struct zb_preflight_options *ZB_NONNULL options, size_t size);
+
+// Tries the model in a file in a process of its own: loads it, plans, runs it once on zeros, and lets go of it. What crashes
+// or hangs there does not crash or hang the caller. Meant for models from elsewhere, before zb_model_open.
+//
+// ZB_OK: all of that was done with this file, these engines' libraries, options and shapes, within the limits. It promises
+// nothing about other inputs or shapes, nor about a file that has changed since (give sha256 to both calls, or use
+// zb_model_preflight_bytes). It is a test, not a sandbox: the process may do whatever the caller may.
+//
+// MODEL_INVALID is what to act on: the model is damaged, or it ended the process of the trial, or did not come to an end; the
+// text tells the stage (load, plan, run, close) and the signal or the limit. Every other error says that the trial came no
+// further, without a crash up to there: the status and text are those that the call of this stage would give in the
+// process itself.
+//
+// Blocks for as long as it takes: the start of a process and of the engine, and the trial. Any thread, several at once.
+// Starts a helper executable (zb_preflight_options.helper), and waits only for that child; SIGCHLD may be ignored, and children
+// may be waited for by others. Errors: NULL_ARGUMENT, INVALID_ARGUMENT (options), those of zb_model_open, zb_context_create,
+// zb_context_prepare and zb_infer; IO (the helper is not found or cannot be started), RUNTIME_UNAVAILABLE (the helper is of
+// another version; the engine's library ends the process), DEADLINE_EXCEEDED (the time was over before the model was touched),
+// UNSUPPORTED (systems without processes of this kind).
+//
+// Requires:
+// `path` is NUL-terminated; `options` and `preflight_or_null` are NULL or have their struct_size set.
+ZB_MUST_USE
+zb_status zb_model_preflight(const char *ZB_NONNULL path,
+                             const struct zb_model_options *ZB_NULLABLE options,
+                             const struct zb_preflight_options *ZB_NULLABLE preflight_or_null);
+
+// Tries the model in `length` bytes of a file at `offset`, as zb_model_open_fd opens it. The bytes are copied for the
+// helper, into memory.
+//
+// Any thread. Errors: as zb_model_preflight, and those of zb_model_open_fd.
+//
+// Requires:
+// `options` and `preflight_or_null` are NULL or have their struct_size set.
+ZB_MUST_USE
+zb_status zb_model_preflight_fd(int fd,
+                                uint64_t offset,
+                                uint64_t length,
+                                const struct zb_model_options *ZB_NULLABLE options,
+                                const struct zb_preflight_options *ZB_NULLABLE preflight_or_null);
+
+// Tries a model in memory, which is the caller's again when the call returns. Any alignment. The bytes are copied for the
+// helper, into memory that no other process sees.
+//
+// Any thread. Errors: as zb_model_preflight.
+//
+// Requires:
+// `size` bytes at `data` are readable; `options` and `preflight_or_null` are NULL or have their struct_size set.
+ZB_MUST_USE
+zb_status zb_model_preflight_bytes(const void *ZB_NONNULL data,
+                                   size_t size,
+                                   const struct zb_model_options *ZB_NULLABLE options,
+                                   const struct zb_preflight_options *ZB_NULLABLE preflight_or_null);
+
 // Sets `options` to the defaults; `size` is sizeof(zb_queue_options). The same as ZB_QUEUE_OPTIONS_INIT.
 //
 // Errors: NULL_ARGUMENT, INVALID_ARGUMENT (size).
@@ -1477,6 +1569,7 @@ zb_status zb_event_destroy(struct zb_event *ZB_NULLABLE event);
 /* Values for structs before their first use, in C99 and C++11: zb_slot_info info = ZB_SLOT_INFO_INIT; */
 #define ZB_MODEL_OPTIONS_INIT {sizeof(zb_model_options), ZB_RUNTIME_AUTO, {0}, 0, NULL, 0}
 #define ZB_CONTEXT_OPTIONS_INIT {sizeof(zb_context_options), 0, ZB_COPY_NEVER, 0, NULL, 0}
+#define ZB_PREFLIGHT_OPTIONS_INIT {sizeof(zb_preflight_options), 0, 0, 0, NULL, NULL, NULL, 0}
 #define ZB_INFER_OPTIONS_INIT {sizeof(zb_infer_options), 0, 0}
 #define ZB_QUEUE_OPTIONS_INIT {sizeof(zb_queue_options), 0, NULL, NULL}
 #define ZB_RUNTIME_INFO_INIT {sizeof(zb_runtime_info), 0, NULL, NULL, NULL}
@@ -1562,6 +1655,8 @@ ZB_STATIC_ASSERT(sizeof(zb_loan) == 40, "zb_loan");
 ZB_STATIC_ASSERT(sizeof(zb_option) == 16, "zb_option");
 ZB_STATIC_ASSERT(sizeof(zb_model_options) == 64, "zb_model_options");
 ZB_STATIC_ASSERT(sizeof(zb_context_options) == 32, "zb_context_options");
+ZB_STATIC_ASSERT(sizeof(zb_slot_shape) == 16, "zb_slot_shape");
+ZB_STATIC_ASSERT(sizeof(zb_preflight_options) == 56, "zb_preflight_options");
 ZB_STATIC_ASSERT(sizeof(zb_infer_options) == 16, "zb_infer_options");
 ZB_STATIC_ASSERT(sizeof(zb_slot_tensor) == 16, "zb_slot_tensor");
 ZB_STATIC_ASSERT(sizeof(zb_queue_options) == 24, "zb_queue_options");

@@ -20,5 +20,6 @@ pub mod core;
 pub mod ffi;
 mod handle;
 pub mod memory;
+pub mod preflight;
 pub mod runtime;
 mod sync;

@@ -21,6 +21,7 @@ const FILES: &[&str] = &[
     "tensor.rs",
     "dlpack.rs",
     "infer.rs",
+    "preflight.rs",
     "queue.rs",
     "event.rs",
 ];

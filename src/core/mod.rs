@@ -18,7 +18,7 @@ pub use context::{
 };
 pub use count::live;
 pub use event::{Callback, Event, Outcome};
-pub use model::{Model, ModelOptions};
+pub use model::{Model, ModelOptions, choose_runtime};
 pub use queue::Queue;
 pub use release::Release;
 pub use stop::Stop;

@@ -156,6 +156,41 @@ pub struct zb_context_options {
     pub option_count: usize,
 }
 
+/// The shape of an input. Frozen.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct zb_slot_shape {
+    /// The input; each at most once.
+    pub slot: zb_slot,
+    pub rank: u32,
+    /// `rank` dimensions of 0 or more.
+    pub dims: *const i64,
+}
+
+/// How to try a model in another process. NULL or ZB_PREFLIGHT_OPTIONS_INIT for the defaults.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct zb_preflight_options {
+    /// sizeof(zb_preflight_options).
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// How long the trial may take, in ns; 0: 30 s.
+    pub timeout_ns: u64,
+    /// The most private memory that the trial's process may have, in bytes (on systems other than Linux and Android: address
+    /// space, if the system counts it); 0: half of the machine's memory, UINT64_MAX: no limit.
+    pub max_memory_bytes: u64,
+    /// Path of the helper executable; NULL: the environment variable ZEROBIND_PREFLIGHT, else where it is installed, seen
+    /// from the file that zerobind is in (next to it, ../libexec/zerobind and ../../libexec/zerobind).
+    pub helper: *const c_char,
+    /// The options of the context that the model is meant for; NULL: the defaults.
+    pub context: *const zb_context_options,
+    /// `shape_count` shapes of inputs with open dimensions. An input that is not named has the shape that the model starts
+    /// with, and 1 for each dimension that it leaves open.
+    pub shapes: *const zb_slot_shape,
+    pub shape_count: usize,
+}
+
 /// How to run. NULL or ZB_INFER_OPTIONS_INIT for the defaults.
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -18,6 +18,7 @@ mod log_callback;
 mod model;
 mod options;
 mod pointers;
+mod preflight;
 mod queue;
 mod release;
 mod runtime;

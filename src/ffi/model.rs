@@ -413,7 +413,7 @@ unsafe fn find(model: *mut zb_model, side: Side, name: *const c_char, slot: *mut
 
 /// # Safety
 /// `size` bytes at `data` are readable for the lifetime that the caller uses.
-unsafe fn check_bytes<'a>(data: *const c_void, size: usize) -> Result<&'a [u8]> {
+pub unsafe fn check_bytes<'a>(data: *const c_void, size: usize) -> Result<&'a [u8]> {
     // SAFETY: the caller's promise.
     unsafe { pointers::required(data.cast::<u8>(), "data") }?;
     // SAFETY: as above.

@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use super::constants::{ZB_CONTEXT_PROFILE, ZB_COPY_ALLOW, ZB_COPY_NEVER};
-use super::layout::{zb_context_options, zb_infer_options, zb_model_options, zb_option};
-use super::{pointers, versioned};
+use super::layout::{
+    zb_context_options, zb_infer_options, zb_model_options, zb_option, zb_preflight_options, zb_slot_shape,
+};
+use super::{pointers, slots, versioned};
 use crate::base::room::owned;
-use crate::base::{Gather, Result, fail};
+use crate::base::{Dims, Gather, MAX_RANK, Result, Side, fail};
 use crate::core::{ContextOptions, CopyPolicy, Deadline, ModelOptions};
+use crate::preflight::Settings;
 
 /// More threads than this are a mistake.
 const MAX_THREADS: i32 = 1024;
@@ -51,6 +54,59 @@ pub unsafe fn read_context(options: *const zb_context_options) -> Result<Context
         // SAFETY: the caller's promise.
         settings: unsafe { read_settings(given.options, given.option_count) }?,
     })
+}
+
+/// # Safety
+/// As the header says of `zb_model_options` and `zb_preflight_options`.
+pub unsafe fn read_preflight(
+    model: *const zb_model_options,
+    preflight: *const zb_preflight_options,
+) -> Result<Settings> {
+    // SAFETY: the caller's promise.
+    let given: zb_preflight_options = unsafe { versioned::read(preflight) }?.unwrap_or_else(versioned::zeroed);
+    if given.flags != 0 {
+        return fail!(InvalidArgument, "preflight flags {:#x}: no flags are known", given.flags);
+    }
+    let helper = match given.helper.is_null() {
+        true => None,
+        // SAFETY: the caller's promise.
+        false => Some(unsafe { pointers::path(given.helper, "helper") }?.to_owned()),
+    };
+    Ok(Settings {
+        // SAFETY: the caller's promise.
+        model: unsafe { read_model(model) }?,
+        // SAFETY: the caller's promise.
+        context: unsafe { read_context(given.context) }?,
+        // SAFETY: the caller's promise.
+        shapes: unsafe { read_shapes(given.shapes, given.shape_count) }?,
+        timeout: (given.timeout_ns > 0).then(|| Duration::from_nanos(given.timeout_ns)),
+        max_memory: (given.max_memory_bytes > 0).then_some(given.max_memory_bytes),
+        helper,
+    })
+}
+
+/// # Safety
+/// `shapes` points to `count` shapes whose dimensions are readable.
+unsafe fn read_shapes(shapes: *const zb_slot_shape, count: usize) -> Result<Vec<(usize, Dims)>> {
+    // SAFETY: the caller's promise.
+    let shapes = unsafe { pointers::array(shapes, count, "shapes") }?;
+    let mut read: Vec<(usize, Dims)> = Vec::with_capacity(count);
+    for shape in shapes {
+        let slot = slots::from_c(shape.slot);
+        if slot.side == Side::Output {
+            return fail!(InvalidArgument, "{slot} is given a shape: outputs follow from the inputs");
+        }
+        if shape.rank as usize > MAX_RANK {
+            return fail!(Unsupported, "{slot} of rank {}: at most {MAX_RANK} dimensions are supported", shape.rank);
+        }
+        if read.iter().any(|(index, _)| *index == slot.index) {
+            return fail!(InvalidArgument, "{slot} is named twice among the shapes");
+        }
+        // SAFETY: the caller's promise.
+        let dims = Dims::new(unsafe { pointers::array(shape.dims, shape.rank as usize, "dims") }?)?;
+        read.push((slot.index, dims));
+    }
+    Ok(read)
 }
 
 /// The deadline of a run, counted from now.

@@ -27,6 +27,7 @@ macro_rules! versioned {
 versioned! {
     zb_model_options: size_of::<super::layout::zb_model_options>();
     zb_context_options: size_of::<super::layout::zb_context_options>();
+    zb_preflight_options: size_of::<super::layout::zb_preflight_options>();
     zb_infer_options: size_of::<super::layout::zb_infer_options>();
     zb_queue_options: size_of::<super::layout::zb_queue_options>();
     zb_runtime_info: size_of::<super::layout::zb_runtime_info>();

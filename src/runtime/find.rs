@@ -1,12 +1,11 @@
 //! Finding and opening an engine's shared library.
 
-use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 
 use libloading::Library;
 
 use super::elf;
-use super::place::{file_holding, has_loader};
+use super::place::{folder_of_engines, has_loader};
 use crate::base::{Error, Result, Status, log, text};
 
 /// How an engine's library can be called and where the user can say where it is.
@@ -66,7 +65,7 @@ fn candidates(names: &Names, explicit: Option<&Path>) -> Vec<Candidate> {
     if let Some(path) = std::env::var_os(names.variable).filter(|value| !value.is_empty()) {
         return vec![Candidate { path: path.into(), origin: text!("from {}", names.variable) }];
     }
-    let beside = own_folder().into_iter().flat_map(|folder| {
+    let beside = folder_of_engines().into_iter().flat_map(|folder| {
         names.files.iter().map(move |file| Candidate { path: folder.join(file), origin: "next to zerobind".to_owned() })
     });
     let system = names.files.iter().map(|file| Candidate { path: file.into(), origin: "system loader".to_owned() });
@@ -99,10 +98,4 @@ fn full_text(error: &dyn std::error::Error) -> String {
         next = source.source();
     }
     text
-}
-
-/// The folder of the file that this code is in, links followed. Never one that the current folder has a say in.
-fn own_folder() -> Option<PathBuf> {
-    let file = file_holding(own_folder as *const c_void)?;
-    file.parent().filter(|folder| folder.is_absolute()).map(Path::to_owned)
 }

@@ -36,9 +36,12 @@ pub fn tell_linked(engine: &str, file: &Path) {
     );
 }
 
+// what only builds with engines use
+#[cfg(any(feature = "tflite", feature = "onnxruntime"))]
 /// Texts given to the host for the life of the process.
 static KEPT: Mutex<Vec<&'static CStr>> = Mutex::new(Vec::new());
 
+#[cfg(any(feature = "tflite", feature = "onnxruntime"))]
 /// A text that lives as long as the process. The same text again costs no further memory.
 pub fn keep_text(text: &str) -> &'static CStr {
     let Ok(clean) = c_text(text) else { return c"(there was no memory for this text)" };

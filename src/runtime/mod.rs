@@ -10,7 +10,7 @@ mod elf;
 #[cfg(all(feature = "load-dynamic", any(feature = "tflite", feature = "onnxruntime")))]
 mod find;
 mod format;
-#[cfg(any(feature = "tflite", feature = "onnxruntime"))]
+#[cfg(any(unix, feature = "tflite", feature = "onnxruntime"))]
 mod library;
 #[cfg(feature = "mock")]
 pub mod mock;
@@ -18,7 +18,7 @@ pub mod mock;
 mod once;
 #[cfg(feature = "onnxruntime")]
 mod onnxruntime;
-#[cfg(all(feature = "load-dynamic", any(feature = "tflite", feature = "onnxruntime")))]
+#[cfg(any(unix, feature = "load-dynamic"))]
 mod place;
 #[cfg(feature = "tflite")]
 mod tflite;
@@ -30,6 +30,9 @@ use std::sync::Arc;
 use crate::base::room::copied;
 use crate::base::{Desc, Dims, Metadata, Result, Signature, Slot, SlotFlags, SlotInfo};
 use crate::memory::HostRange;
+
+#[cfg(unix)]
+pub use place::{look_beside, own_folder};
 
 /// Every engine, in the order in which they are asked whether they know a model. One that this build was made without is
 /// there too, and says so when it is asked for anything.

@@ -5,7 +5,34 @@
 //! for beside such a name would come from folders that nobody chose.
 
 use std::ffi::c_void;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::OnceLock;
+
+/// The folder of the file that this code is in, links followed. Never one that the current folder has a say in.
+pub fn own_folder() -> Option<PathBuf> {
+    let file = file_holding(own_folder as *const c_void)?;
+    file.parent().filter(|folder| folder.is_absolute()).map(Path::to_owned)
+}
+
+#[cfg(unix)]
+static OTHER_FOLDER: OnceLock<PathBuf> = OnceLock::new();
+
+/// Has engines looked for next to another process's zerobind instead of next to this one. The first call counts.
+#[cfg(unix)]
+pub fn look_beside(folder: &Path) {
+    let _ = OTHER_FOLDER.set(folder.to_owned());
+}
+
+/// Where engines may lie next to zerobind.
+#[cfg(all(feature = "load-dynamic", any(feature = "tflite", feature = "onnxruntime")))]
+pub fn folder_of_engines() -> Option<PathBuf> {
+    #[cfg(unix)]
+    if let Some(other) = OTHER_FOLDER.get() {
+        return Some(other.clone());
+    }
+    own_folder()
+}
 
 /// The file that holds the code at an address, by its absolute path without links.
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -44,6 +71,7 @@ fn range(line: &[u8]) -> Option<std::ops::Range<usize>> {
 ///
 /// Told by the program's own headers, since the kernel's account of the loader is empty where somebody calls it by name
 /// (`ld.so program`).
+#[cfg(all(feature = "load-dynamic", any(feature = "tflite", feature = "onnxruntime")))]
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub fn has_loader() -> bool {
     unsafe extern "C" fn look_at_first(info: *mut libc::dl_phdr_info, _size: usize, found: *mut c_void) -> i32 {
@@ -60,6 +88,7 @@ pub fn has_loader() -> bool {
     found
 }
 
+#[cfg(all(feature = "load-dynamic", any(feature = "tflite", feature = "onnxruntime")))]
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub fn has_loader() -> bool {
     true
@@ -109,6 +138,7 @@ mod tests {
     fn this_program_is_where_it_is() {
         let file = file_holding(this_program_is_where_it_is as *const c_void).unwrap();
         assert_eq!(file, std::env::current_exe().unwrap().canonicalize().unwrap());
+        #[cfg(all(feature = "load-dynamic", any(feature = "tflite", feature = "onnxruntime")))]
         assert!(has_loader());
         // a library: links are followed, and the loader's name for it is not asked
         let file = file_holding(libc::malloc as *const c_void).unwrap();

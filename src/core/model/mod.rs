@@ -70,6 +70,12 @@ impl Model {
     /// Opens the model in `length` bytes of a file at `offset` (0: to the end), which must stay as they are as long as the
     /// model lives.
     pub fn open_fd(fd: i32, offset: u64, length: u64, options: ModelOptions) -> Result<Arc<Model>> {
+        let bytes = Model::bytes_of_fd(fd, offset, length)?;
+        Model::open(ModelSource { bytes: Box::new(bytes), path: None }, options)
+    }
+
+    /// What `open_fd` reads.
+    pub fn bytes_of_fd(fd: i32, offset: u64, length: u64) -> Result<HostBytes> {
         let bytes = map_bytes(fd, offset, length)?;
         if !bytes.address().is_multiple_of(MODEL_ALIGNMENT) {
             return fail!(
@@ -77,7 +83,7 @@ impl Model {
                 "the model begins at offset {offset} of its file, but must begin at a multiple of {MODEL_ALIGNMENT}: align it there (zipalign for an Android package), or read it and use zb_model_open_bytes_copy"
             );
         }
-        Model::open(ModelSource { bytes: Box::new(bytes), path: None }, options)
+        Ok(bytes)
     }
 
     /// Opens a model from a copy of `bytes`.
@@ -234,7 +240,8 @@ fn hex(bytes: &[u8]) -> String {
     joined(bytes.iter().map(|byte| Hex(*byte)), "")
 }
 
-fn choose_runtime(bytes: &[u8], id: i32) -> Result<&'static dyn Runtime> {
+/// The engine for a model: by its number, or with 0 by the content.
+pub fn choose_runtime(bytes: &[u8], id: i32) -> Result<&'static dyn Runtime> {
     if id != 0 {
         let Some(runtime) = runtime::by_id(id) else {
             return fail!(InvalidArgument, "runtime {id} is not one of this build: use a ZB_RUNTIME_ constant");

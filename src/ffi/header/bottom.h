@@ -2,6 +2,7 @@
 /* Values for structs before their first use, in C99 and C++11: zb_slot_info info = ZB_SLOT_INFO_INIT; */
 #define ZB_MODEL_OPTIONS_INIT {sizeof(zb_model_options), ZB_RUNTIME_AUTO, {0}, 0, NULL, 0}
 #define ZB_CONTEXT_OPTIONS_INIT {sizeof(zb_context_options), 0, ZB_COPY_NEVER, 0, NULL, 0}
+#define ZB_PREFLIGHT_OPTIONS_INIT {sizeof(zb_preflight_options), 0, 0, 0, NULL, NULL, NULL, 0}
 #define ZB_INFER_OPTIONS_INIT {sizeof(zb_infer_options), 0, 0}
 #define ZB_QUEUE_OPTIONS_INIT {sizeof(zb_queue_options), 0, NULL, NULL}
 #define ZB_RUNTIME_INFO_INIT {sizeof(zb_runtime_info), 0, NULL, NULL, NULL}
@@ -84,6 +85,8 @@ ZB_STATIC_ASSERT(sizeof(zb_loan) == 40, "zb_loan");
 ZB_STATIC_ASSERT(sizeof(zb_option) == 16, "zb_option");
 ZB_STATIC_ASSERT(sizeof(zb_model_options) == 64, "zb_model_options");
 ZB_STATIC_ASSERT(sizeof(zb_context_options) == 32, "zb_context_options");
+ZB_STATIC_ASSERT(sizeof(zb_slot_shape) == 16, "zb_slot_shape");
+ZB_STATIC_ASSERT(sizeof(zb_preflight_options) == 56, "zb_preflight_options");
 ZB_STATIC_ASSERT(sizeof(zb_infer_options) == 16, "zb_infer_options");
 ZB_STATIC_ASSERT(sizeof(zb_slot_tensor) == 16, "zb_slot_tensor");
 ZB_STATIC_ASSERT(sizeof(zb_queue_options) == 24, "zb_queue_options");
