@@ -1,11 +1,12 @@
-# add_cargo_library(NAME TARGET_DIRECTORY directory [SHIPPED] [FEATURES feature...])
+# add_cargo_library(NAME TARGET_DIRECTORY directory [SHIPPED] [PREFLIGHT] [FEATURES feature...])
 # Builds the crate's shared and static library by cargo and imports the shared one as NAME::NAME, with the header's directory.
+#   PREFLIGHT  with the helper of zb_model_preflight next to it, of the same features
 #   SHIPPED  nothing but these two: cargo optimises across crates (`lto`) only where no Rust library is made beside them
 
 find_program(CARGO cargo REQUIRED)
 
 function(add_cargo_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "SHIPPED" "TARGET_DIRECTORY" "FEATURES")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "SHIPPED;PREFLIGHT" "TARGET_DIRECTORY" "FEATURES")
   cargo_library_names(file_name soname)
   set(built "${ARG_TARGET_DIRECTORY}/release/${file_name}")
   # The SONAME names a file that cargo does not make. Each library gets a folder of its own with a link of
@@ -18,6 +19,14 @@ function(add_cargo_library name)
   endif()
 
   set(build build)
+  if(ARG_PREFLIGHT)
+    set(build build --package zerobind --package zerobind-preflight)
+    if(features)
+      list(TRANSFORM ARG_FEATURES PREPEND "zerobind/" OUTPUT_VARIABLE features)
+      list(JOIN features "," features)
+      set(features --features "${features}")
+    endif()
+  endif()
   if(ARG_SHIPPED)
     cargo_path_free(path_free)
     set(build rustc --lib --crate-type cdylib,staticlib ${path_free})

@@ -1,5 +1,5 @@
 # What `cmake --install` lays down. The tree is relocatable: everything in it finds the rest from where it lies itself.
-#   component runtime      the shared library under its SONAME, the licences and notices, the tool
+#   component runtime      the shared library under its SONAME, the licences and notices, the tool, the helper of preflight
 #   component development  headers, the static library, pkg-config and CMake files
 #   component debug        debug information of both libraries
 # The libraries are imported and not built by CMake, so the package's targets are written by hand (zerobindConfig.cmake.in).
@@ -20,6 +20,8 @@ endforeach()
 
 set(ZEROBIND_INSTALL_CMAKEDIR "${CMAKE_INSTALL_LIBDIR}/cmake/zerobind")
 set(ZEROBIND_INSTALL_PCDIR "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+# known to the library (src/preflight/search.rs), so not CMAKE_INSTALL_LIBEXECDIR
+set(ZEROBIND_INSTALL_LIBEXECDIR "libexec/zerobind")
 
 function(zerobind_install_libraries)
   cargo_library_names(file_name soname)
@@ -81,6 +83,24 @@ function(zerobind_install_tool)
     FILES_MATCHING PATTERN "*.1")
 endfunction()
 
+# The program in which zb_model_preflight tries models, stripped; the library looks for it just there.
+function(zerobind_install_preflight)
+  option(ZEROBIND_INSTALL_PREFLIGHT "build and install the helper of zb_model_preflight along" ON)
+  if(NOT ZEROBIND_INSTALL_PREFLIGHT OR NOT UNIX)
+    return()
+  endif()
+  include("${PROJECT_SOURCE_DIR}/cmake/Preflight.cmake")
+  zerobind_add_preflight()
+  set(helper "${ZEROBIND_PREFLIGHT}")
+  if(NOT APPLE)
+    set(helper "${ZEROBIND_SHIPPED_DIR}/zerobind-preflight")
+    add_custom_command(OUTPUT "${helper}" COMMAND "${ZEROBIND_OBJCOPY}" --strip-all "${ZEROBIND_PREFLIGHT}" "${helper}"
+      DEPENDS "${ZEROBIND_PREFLIGHT}" zerobind_preflight VERBATIM)
+    add_custom_target(zerobind_preflight_stripped ALL DEPENDS "${helper}")
+  endif()
+  install(PROGRAMS "${helper}" DESTINATION "${ZEROBIND_INSTALL_LIBEXECDIR}" COMPONENT runtime)
+endfunction()
+
 function(zerobind_install_package_files)
   set(made "${ZEROBIND_SHIPPED_DIR}/package")
   set(templates "${PROJECT_SOURCE_DIR}/packaging")
@@ -101,9 +121,10 @@ function(zerobind_install_package_files)
     set(ZEROBIND_SHARED_PROPERTY "IMPORTED_SONAME ${soname}")
   endif()
   set(ZEROBIND_STATIC_PATH "${CMAKE_INSTALL_LIBDIR}/${ZEROBIND_SHIPPED_STATIC}")
+  set(ZEROBIND_PREFLIGHT_PATH "${ZEROBIND_INSTALL_LIBEXECDIR}/zerobind-preflight")
   configure_package_config_file("${templates}/zerobindConfig.cmake.in" "${made}/zerobindConfig.cmake"
     INSTALL_DESTINATION "${ZEROBIND_INSTALL_CMAKEDIR}"
-    PATH_VARS CMAKE_INSTALL_INCLUDEDIR ZEROBIND_SHARED_PATH ZEROBIND_STATIC_PATH
+    PATH_VARS CMAKE_INSTALL_INCLUDEDIR ZEROBIND_SHARED_PATH ZEROBIND_STATIC_PATH ZEROBIND_PREFLIGHT_PATH
     NO_CHECK_REQUIRED_COMPONENTS_MACRO)
   configure_file("${templates}/zerobindConfigVersion.cmake.in" "${made}/zerobindConfigVersion.cmake" @ONLY)
   install(FILES "${made}/zerobindConfig.cmake" "${made}/zerobindConfigVersion.cmake"
@@ -128,4 +149,5 @@ function(zerobind_install_all)
   zerobind_install_package_files()
   zerobind_install_licences()
   zerobind_install_tool()
+  zerobind_install_preflight()
 endfunction()

@@ -63,6 +63,8 @@ fn late(stage: Stage, limits: &Limits, heard: &Heard) -> Error {
         }
         stage => format!("preflight: the model was not done with the stage {stage} within {:?}", limits.timeout),
     };
+    // engines wait for ever for threads that could not be had
+    add_memory(&mut text, limits);
     add_words(&mut text, heard);
     Error::new(if stage == Stage::Start { Status::DeadlineExceeded } else { Status::ModelInvalid }, text)
 }

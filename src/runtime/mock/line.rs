@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::mischief::Mischief;
 use super::rule::{Action, Rule, Stage};
 use super::shapes::{Dim, SlotSpec};
 use crate::base::{Dtype, MAX_RANK, Side, Slot, Status, log};
@@ -47,6 +48,7 @@ fn action(words: &[&str]) -> Option<Action> {
         ["wait", gate] => Action::Wait((*gate).to_owned()),
         ["await", gate] => Action::Await((*gate).to_owned()),
         ["open", gate] => Action::Open((*gate).to_owned()),
+        ["do", mischief @ ..] => Action::Do(Mischief::parse(mischief)?),
         _ => return None,
     })
 }

@@ -19,7 +19,7 @@
 //! Stages: `open`, `context`, `plan`, `attach`, `run`, `finish` (of a run, its outputs written), `output`, `reset`,
 //! `context-drop`, `model-drop`. Actions: `panic TEXT`, `fail STATUS TEXT`, `sleep-ms N`, `log LEVEL TEXT`, `slowly` (a run gives way to
 //! other threads after each element), and the gates: `wait GATE` stands there until somebody does `open GATE`;
-//! `await GATE` until somebody stands there. A context can be given more such lines by the option `mock.line`.
+//! `await GATE` until somebody stands there. What `mischief.rs` lists is done to the process: `do abort`. A context can be given more such lines by the option `mock.line`.
 //!
 //! A run adds up all inputs, element by element; shorter ones start again. An output whose shape only the run tells gets
 //! the elements of the first input that are not zero.
@@ -28,6 +28,7 @@ mod compute;
 mod context;
 mod gate;
 mod line;
+mod mischief;
 mod model;
 mod rule;
 mod script;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::gate;
+use super::mischief::Mischief;
 use crate::base::{Error, Result, Status, log};
 
 /// A step of an engine's life.
@@ -45,6 +46,7 @@ pub enum Action {
     Wait(String),
     Await(String),
     Open(String),
+    Do(Mischief),
 }
 
 /// An action at a stage, at some of the times that the stage is reached.
@@ -102,6 +104,7 @@ impl Action {
             Action::Wait(name) => gate::wait(name),
             Action::Await(name) => gate::await_somebody(name),
             Action::Open(name) => gate::open(name),
+            Action::Do(mischief) => mischief.act(),
         }
         Ok(())
     }
