@@ -196,6 +196,11 @@ static void layouts(void)
     FIELD(zb_tensor_desc, rank, 4, 4);
     FIELD(zb_tensor_desc, dims, 8, 128);
     SIZE(zb_tensor_desc, 136);
+    FIELD(zb_preflight_options, struct_size, 0, 4);
+    FIELD(zb_preflight_options, flags, 4, 4);
+    FIELD(zb_preflight_options, timeout_ns, 8, 8);
+    FIELD(zb_preflight_options, max_memory_bytes, 16, 8);
+    FIELD(zb_preflight_options, helper, 24, sizeof(void *));
     FIELD(zb_infer_options, struct_size, 0, 4);
     FIELD(zb_infer_options, flags, 4, 4);
     FIELD(zb_infer_options, deadline_ns, 8, 8);
@@ -250,6 +255,14 @@ static void layouts(void)
     FIELD(zb_context_options, options, 16, 8);
     FIELD(zb_context_options, option_count, 24, 8);
     SIZE(zb_context_options, 32);
+    FIELD(zb_slot_shape, slot, 0, 4);
+    FIELD(zb_slot_shape, rank, 4, 4);
+    FIELD(zb_slot_shape, dims, 8, 8);
+    SIZE(zb_slot_shape, 16);
+    FIELD(zb_preflight_options, context, 32, 8);
+    FIELD(zb_preflight_options, shapes, 40, 8);
+    FIELD(zb_preflight_options, shape_count, 48, 8);
+    SIZE(zb_preflight_options, 56);
     FIELD(zb_runtime_info, struct_size, 0, 4);
     FIELD(zb_runtime_info, available, 4, 4);
     FIELD(zb_runtime_info, version, 8, 8);
@@ -304,9 +317,11 @@ static void init_macros(void)
 {
     zb_model_options model = ZB_MODEL_OPTIONS_INIT, made_model;
     zb_context_options context = ZB_CONTEXT_OPTIONS_INIT, made_context;
+    zb_preflight_options preflight = ZB_PREFLIGHT_OPTIONS_INIT, made_preflight;
     zb_queue_options queue = ZB_QUEUE_OPTIONS_INIT, made_queue;
     CHECK_INIT_MACRO(zb_model_options, ZB_MODEL_OPTIONS_INIT);
     CHECK_INIT_MACRO(zb_context_options, ZB_CONTEXT_OPTIONS_INIT);
+    CHECK_INIT_MACRO(zb_preflight_options, ZB_PREFLIGHT_OPTIONS_INIT);
     CHECK_INIT_MACRO(zb_infer_options, ZB_INFER_OPTIONS_INIT);
     CHECK_INIT_MACRO(zb_queue_options, ZB_QUEUE_OPTIONS_INIT);
     CHECK_INIT_MACRO(zb_runtime_info, ZB_RUNTIME_INFO_INIT);
@@ -316,10 +331,13 @@ static void init_macros(void)
     CHECK_INIT_MACRO(zb_context_stats, ZB_CONTEXT_STATS_INIT);
     memset(&made_model, 0x5A, sizeof made_model);
     memset(&made_context, 0x5A, sizeof made_context);
+    memset(&made_preflight, 0x5A, sizeof made_preflight);
     memset(&made_queue, 0x5A, sizeof made_queue);
     CHECK(zb_model_options_init(&made_model, sizeof made_model) == ZB_OK);
     CHECK(zb_context_options_init(&made_context, sizeof made_context) == ZB_OK);
     CHECK(zb_queue_options_init(&made_queue, sizeof made_queue) == ZB_OK);
+    CHECK(zb_preflight_options_init(&made_preflight, sizeof made_preflight) == ZB_OK);
+    CHECK(memcmp(&preflight, &made_preflight, sizeof preflight) == 0);
     CHECK(memcmp(&queue, &made_queue, sizeof queue) == 0);
     CHECK(memcmp(&model, &made_model, sizeof model) == 0);
     CHECK(memcmp(&context, &made_context, sizeof context) == 0);

@@ -24,7 +24,7 @@ function(zerobind_add_header_test language standard)
   # macros are seen where they are used
   set(uses "uint32_t header_version(void);\nuint32_t header_version(void) { return ZB_HEADER_VERSION; }\n")
   string(APPEND uses "zb_slot slots(uint32_t);\nzb_slot slots(uint32_t i) { return ZB_INPUT(3) + ZB_OUTPUT(i); }\n")
-  foreach(struct IN ITEMS model_options context_options infer_options queue_options runtime_info slot_info requirements
+  foreach(struct IN ITEMS model_options context_options preflight_options infer_options queue_options runtime_info slot_info requirements
                           binding_report context_stats)
     string(TOUPPER ${struct} macro)
     string(APPEND uses "extern zb_${struct} one_${struct};\nzb_${struct} one_${struct} = ZB_${macro}_INIT;\n")

@@ -715,6 +715,25 @@ struct ContextOptions {
     std::vector<zb_option> options = {};
 };
 
+// The shape of an input with open dimensions, for a trial.
+struct InputShape {
+    std::uint32_t input = 0;
+    std::vector<std::int64_t> dims = {};
+};
+
+// zb_preflight_options. All strings are used during the call only.
+struct PreflightOptions {
+    // None: 30 s.
+    std::optional<std::chrono::nanoseconds> timeout = {};
+    // 0: half of the machine's memory; UINT64_MAX: no limit.
+    std::uint64_t max_memory_bytes = 0;
+    // The helper executable; none: looked for.
+    const char *helper = nullptr;
+    // Of the context that the model is meant for.
+    ContextOptions context = {};
+    std::vector<InputShape> shapes = {};
+};
+
 // zb_infer_options
 struct InferOptions {
     // When the run has to be over, from the call; none: whenever it is. What is left of a budget may be 0 or less: then nothing
@@ -778,6 +797,37 @@ inline zb_context_options to_c(const ContextOptions &options) noexcept
     c.option_count = options.options.size();
     return c;
 }
+
+// PreflightOptions as C has them, with what these point to.
+class CPreflightOptions {
+public:
+    explicit CPreflightOptions(const PreflightOptions &options) noexcept : context_(to_c(options.context))
+    {
+        const std::size_t count = options.shapes.size();
+        // one that cannot be had is told by the status of the call
+        shapes_.reset(count == 0 ? nullptr : new (std::nothrow) zb_slot_shape[count]);
+        for (std::size_t i = 0; shapes_ && i < count; i++) {
+            const InputShape &shape = options.shapes[i];
+            shapes_[i] = {ZB_INPUT(shape.input), static_cast<std::uint32_t>(shape.dims.size()), shape.dims.data()};
+        }
+        if (options.timeout.has_value()) {
+            // 0 is the default in C
+            const std::int64_t ns = options.timeout->count();
+            c_.timeout_ns = ns > 0 ? static_cast<std::uint64_t>(ns) : 1;
+        }
+        c_.max_memory_bytes = options.max_memory_bytes;
+        c_.helper = options.helper;
+        c_.context = &context_;
+        c_.shapes = shapes_.get();
+        c_.shape_count = count;
+    }
+    const zb_preflight_options *get() const noexcept { return &c_; }
+
+private:
+    zb_preflight_options c_ = ZB_PREFLIGHT_OPTIONS_INIT;
+    zb_context_options context_;
+    std::unique_ptr<zb_slot_shape[]> shapes_;
+};
 
 inline zb_infer_options to_c(const InferOptions &options) noexcept
 {
@@ -1038,6 +1088,33 @@ public:
         zb_model *model = nullptr;
         const zb_status status = zb_model_open_bytes_copy(std::data(bytes), detail::size_in_bytes(bytes), &c, &model);
         return detail::given<Model>(status, model);
+    }
+
+    // zb_model_preflight: loads, plans and runs the model in a process of its own, which a damaged or hostile one may end.
+    static Result<void> preflight(Text path, const ModelOptions &options = {},
+                                  const PreflightOptions &preflight = {}) noexcept
+    {
+        const zb_model_options c = detail::to_c(options);
+        return detail::done(zb_model_preflight(path.get(), &c, detail::CPreflightOptions(preflight).get()));
+    }
+
+    // zb_model_preflight_fd
+    static Result<void> preflight_fd(int fd, std::uint64_t offset = 0, std::uint64_t length = 0,
+                                     const ModelOptions &options = {}, const PreflightOptions &preflight = {}) noexcept
+    {
+        const zb_model_options c = detail::to_c(options);
+        const detail::CPreflightOptions how(preflight);
+        return detail::done(zb_model_preflight_fd(fd, offset, length, &c, how.get()));
+    }
+
+    // zb_model_preflight_bytes: `bytes` are the caller's again when this returns. Any alignment.
+    template <class Range>
+    static Result<void> preflight_bytes(const Range &bytes, const ModelOptions &options = {},
+                                        const PreflightOptions &preflight = {}) noexcept
+    {
+        const zb_model_options c = detail::to_c(options);
+        const detail::CPreflightOptions how(preflight);
+        return detail::done(zb_model_preflight_bytes(std::data(bytes), detail::size_in_bytes(bytes), &c, how.get()));
     }
 
     // The engine that runs the model: zb_model_get_runtime.

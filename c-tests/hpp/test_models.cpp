@@ -221,6 +221,38 @@ void models_without_signatures()
     CHECK_RESULT(model.find_signature_output("none", "z"), ZB_ERROR_NOT_FOUND);
 }
 
+void tried_in_another_process()
+{
+    char *path = zt_model_path("add4");
+    const Bytes bytes("add4");
+    CHECK(zb::Model::preflight(path));
+    CHECK(zb::Model::preflight_bytes(bytes.span()));
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK(zb::Model::preflight_fd(fd));
+    close(fd);
+    zb::ModelOptions small;
+    small.max_tensor_bytes = 8;
+    CHECK_RESULT(zb::Model::preflight(path, small), ZB_ERROR_UNSUPPORTED);
+    free(path);
+    zb::PreflightOptions how;
+    how.shapes = {{0, {1, 8, 8, 1}}};
+    how.context.threads = 2;
+    how.max_memory_bytes = 1u << 30;
+    path = zt_model_path("conv_dyn");
+    CHECK(zb::Model::preflight(path, {}, how));
+    how.shapes = {{0, {1, 8, 8, 3}}};
+    CHECK_RESULT(zb::Model::preflight(path, {}, how), ZB_ERROR_SHAPE_MISMATCH);
+    how.shapes = {};
+    how.timeout = std::chrono::nanoseconds(0);
+    const zb::Result<void> late = zb::Model::preflight(path, {}, how);
+    CHECK_RESULT(late, ZB_ERROR_DEADLINE_EXCEEDED);
+    how.helper = "/nowhere/helper";
+    const zb::Result<void> missing = zb::Model::preflight(path, {}, how);
+    CHECK_RESULT(missing, ZB_ERROR_IO);
+    CHECK_SAYS(missing.error(), "/nowhere/helper");
+    free(path);
+}
+
 } // namespace
 
 const std::vector<zt_test> model_tests = {
@@ -234,4 +266,5 @@ const std::vector<zt_test> model_tests = {
     ON_BOTH(models_speak_of_themselves),
     ON_TFLITE(signatures_lead_to_slots),
     ON_BOTH(models_without_signatures),
+    ON_BOTH(tried_in_another_process),
 };

@@ -9,7 +9,7 @@ import onnx
 from harness import ENGINE_MISSING, FILES, MODELS, TOOL, USAGE, WATCHDOG, ToolTest, main, save
 from onnx import TensorProto, helper
 
-COMMANDS = ["doctor", "inspect", "run", "bench"]
+COMMANDS = ["doctor", "check", "inspect", "run", "bench"]
 NO_ENGINES = {"ZEROBIND_TFLITE_LIB": "/nowhere/tflite", "ZEROBIND_ONNXRUNTIME_LIB": "/nowhere/onnxruntime"}
 ADD4 = str(MODELS / "add4.onnx")
 
@@ -172,7 +172,7 @@ class Command(ToolTest):
     def test_manual_pages(self):
         self.ok("man", "pages/man1")
         pages = {page.name: page.read_text() for page in pathlib.Path("pages/man1").iterdir()}
-        self.assertEqual(sorted(pages), ["zerobind-bench.1", "zerobind-doctor.1", "zerobind-inspect.1", "zerobind-run.1", "zerobind.1"])
+        self.assertEqual(sorted(pages), ["zerobind-bench.1", "zerobind-check.1", "zerobind-doctor.1", "zerobind-inspect.1", "zerobind-run.1", "zerobind.1"])
         self.assertTrue(all(re.search(r"^\.TH zerobind", page, re.M) for page in pages.values()))
         self.assertIn("allow\\-copies", pages["zerobind-run.1"])
         pathlib.Path("file").touch()

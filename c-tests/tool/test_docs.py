@@ -7,7 +7,7 @@ import shlex
 import numpy as np
 from harness import DOCS, MODELS, ToolTest, main, save
 
-COMMANDS = ["doctor", "inspect", "run", "bench"]
+COMMANDS = ["doctor", "check", "inspect", "run", "bench"]
 
 
 class Docs(ToolTest):

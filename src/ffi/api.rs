@@ -18,5 +18,6 @@ pub use super::model::{
     zb_model_get_signature_count, zb_model_get_signature_key, zb_model_get_slot_counts, zb_model_get_slot_info,
     zb_model_open,
 };
+pub use super::preflight::zb_model_preflight;
 pub use super::runtime::{zb_runtime_get_info, zb_runtime_load};
 pub use super::tensor::{zb_tensor_alloc_for, zb_tensor_bind, zb_tensor_destroy, zb_tensor_get_data, zb_tensor_map_fd};

@@ -33,7 +33,8 @@ pub unsafe extern "C" fn zb_model_options_init(options: *mut zb_model_options, s
 ///
 /// Any thread. Errors: NULL_ARGUMENT, INVALID_ARGUMENT (options), IO, MODEL_INVALID (damage, SHA-256, not a model),
 /// UNSUPPORTED (types or operators that the engine lacks, a tensor over the limit), RUNTIME_UNAVAILABLE, NOT_FOUND (option
-/// key), OUT_OF_MEMORY. A damaged model can crash an engine: use sha256 where models come from elsewhere.
+/// key), OUT_OF_MEMORY. A damaged model can crash an engine: use sha256 where models come from elsewhere, or try them by
+/// zb_model_preflight first.
 ///
 /// # Safety
 /// `path` is NUL-terminated; `options` is NULL or has its struct_size set; `model` is writable.

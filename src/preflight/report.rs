@@ -56,8 +56,8 @@ pub enum Line {
     Ended(End),
 }
 
-/// The bytes of a line, at most; a pipe takes so many at once (POSIX promises 512, and every system here has 4096 or,
-/// for 512 at least, does not tear writes into a pipe that is not full).
+/// The bytes of a line, at most: what Linux takes at once for a pipe. (POSIX promises 512; where it is no more, a line that is
+/// torn by the other process's is not understood, and the trial counts as one that told no result.)
 const LONGEST: usize = 4096;
 const HELLO: &str = "zerobind-preflight ";
 

@@ -42,6 +42,9 @@ pub enum Command {
     /// Tell which engines are here, where, and how to get what is missing
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(Doctor),
+    /// Try a model in a process of its own, which a damaged or hostile one may crash or hang
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Check),
     /// Tell what a model takes and gives, and what memory for it has to be like
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(Inspect),
@@ -60,6 +63,15 @@ const DOCTOR_EXAMPLES: &str = "\
 Examples:
   zerobind doctor
   zerobind doctor --runtime tflite --json";
+
+const CHECK_EXAMPLES: &str = "\
+The model is loaded, planned and run once on zeros. Exit code 0: all of that was done. 3: it is damaged, or it ended the \
+process or did not come to an end; the text tells the stage. Every other code: the trial came no further, without a crash.
+
+Examples:
+  zerobind check add4.onnx
+  zerobind check melspectrogram.tflite --shape 0=1,1280 --timeout 10
+  zerobind check image.tflite --max-memory 1000000000 --json";
 
 const INSPECT_EXAMPLES: &str = "\
 Open dimensions are shown by name, or as ?. What memory has to be like is known once they are: give them by --shape.
@@ -110,6 +122,38 @@ pub struct Doctor {
     /// Ask for this engine alone
     #[arg(long, value_enum, default_value_t = Runtime::Auto, hide_possible_values = true, value_name = "tflite|onnxruntime")]
     pub runtime: Runtime,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The slots are not known by name before the model is opened, which is what this does not do.
+#[derive(Args)]
+pub struct Check {
+    /// The model, a .tflite or .onnx file (told by its content)
+    pub model: PathBuf,
+    /// Shape of an input with open dimensions, by its number, counted from 0; others are 1 where the model starts with
+    /// nothing else; again for each such input
+    #[arg(long = "shape", value_name = "N=D,D,...", value_parser = numbered_shape)]
+    pub shapes: Vec<(u32, Dims)>,
+    /// Engine; auto goes by the content of the model
+    #[arg(long, value_enum, default_value_t = Runtime::Auto)]
+    pub runtime: Runtime,
+    /// Threads that compute
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=1024))]
+    pub threads: i32,
+    /// Option of the engine, as tflite.xnnpack=false, optimization=basic or ort.session.KEY=VALUE; again for each
+    #[arg(long = "option", value_name = "KEY=VALUE", value_parser = setting)]
+    pub settings: Vec<(String, String)>,
+    /// Refuse tensors of more bytes than this; 0 is zerobind's own limit of 4 GiB
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub max_tensor_bytes: u64,
+    /// How long it may take, in seconds
+    #[arg(long, value_name = "S", default_value_t = 30.0, value_parser = seconds)]
+    pub timeout: f64,
+    /// The most memory that it may take, in bytes; 0 is half of the machine's
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub max_memory: u64,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -196,6 +240,13 @@ fn shape(text: &str) -> Result<(String, Dims), String> {
     let (name, dims) = text.rsplit_once('=').ok_or("give NAME=D,D,... as in x=1,224,224,3")?;
     let dims = if dims.is_empty() { Ok(Vec::new()) } else { dims.split(',').map(dimension).collect() };
     Ok((name.to_owned(), Dims(dims?)))
+}
+
+fn numbered_shape(text: &str) -> Result<(u32, Dims), String> {
+    let (number, dims) = shape(text).map_err(|error| error.replace("NAME=", "N=").replace("x=", "0="))?;
+    let number =
+        number.parse().map_err(|_| format!("'{number}' is no number of an input: give N=D,D,... as in 0=1,224"))?;
+    Ok((number, dims))
 }
 
 fn dimension(text: &str) -> Result<i64, String> {

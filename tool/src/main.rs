@@ -5,6 +5,7 @@
 
 mod abi;
 mod bench;
+mod check;
 mod cli;
 mod doctor;
 mod failure;
@@ -42,6 +43,7 @@ fn main() -> std::process::ExitCode {
 fn run(cli: &Cli) -> Result<Exit, Failure> {
     match &cli.command {
         Command::Doctor(options) => doctor::doctor(options),
+        Command::Check(options) => check::check(options),
         Command::Inspect(options) => inspect::inspect(options).map(|()| Exit::Success),
         Command::Run(options) => run::run(options).map(|()| Exit::Success),
         Command::Bench(options) => bench::bench(options).map(|()| Exit::Success),

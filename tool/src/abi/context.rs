@@ -50,28 +50,47 @@ pub struct Stats {
     pub last_run_ns: u64,
 }
 
-/// Key and value of an option, alive while the library reads them.
-struct Setting(CString, CString);
+/// Options as the library reads them, with the texts that they point to.
+pub(super) struct GivenOptions {
+    threads: i32,
+    copy_policy: i32,
+    flags: u32,
+    list: Vec<zb_option>,
+    _texts: Vec<(CString, CString)>,
+}
+
+impl GivenOptions {
+    pub(super) fn new(options: &ContextOptions) -> Result<GivenOptions> {
+        let texts = (options.settings.iter())
+            .map(|(key, value)| Ok((c_string(OsStr::new(key), "option")?, c_string(OsStr::new(value), "value")?)))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(GivenOptions {
+            threads: options.threads,
+            copy_policy: if options.allow_copies { ZB_COPY_ALLOW } else { ZB_COPY_NEVER },
+            flags: if options.profile { ZB_CONTEXT_PROFILE } else { 0 },
+            list: texts.iter().map(|(key, value)| zb_option { key: key.as_ptr(), value: value.as_ptr() }).collect(),
+            _texts: texts,
+        })
+    }
+
+    /// Good as long as `self` is.
+    pub(super) fn get(&self) -> zb_context_options {
+        let mut given = zeroed_struct!(zb_context_options);
+        given.threads = self.threads;
+        given.copy_policy = self.copy_policy;
+        given.flags = self.flags;
+        given.options = self.list.as_ptr();
+        given.option_count = self.list.len();
+        given
+    }
+}
 
 impl Context {
     pub fn new(model: &Model, options: &ContextOptions) -> Result<Context> {
-        let settings = (options.settings.iter())
-            .map(|(key, value)| {
-                Ok(Setting(c_string(OsStr::new(key), "option")?, c_string(OsStr::new(value), "value")?))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let list: Vec<_> = (settings.iter())
-            .map(|Setting(key, value)| zb_option { key: key.as_ptr(), value: value.as_ptr() })
-            .collect();
-        let mut given = zeroed_struct!(zb_context_options);
-        given.threads = options.threads;
-        given.copy_policy = if options.allow_copies { ZB_COPY_ALLOW } else { ZB_COPY_NEVER };
-        given.flags = if options.profile { ZB_CONTEXT_PROFILE } else { 0 };
-        given.options = list.as_ptr();
-        given.option_count = list.len();
+        let given = GivenOptions::new(options)?;
         let mut handle = null_mut();
         // SAFETY: options with their size set, which live until the call returns, and a place for the handle.
-        check(unsafe { zb_context_create(model.handle, &given, &mut handle) })?;
+        check(unsafe { zb_context_create(model.handle, &given.get(), &mut handle) })?;
         Ok(Context { handle, bound: [Vec::new(), Vec::new()] })
     }
 

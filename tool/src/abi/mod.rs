@@ -3,6 +3,7 @@
 mod context;
 mod log;
 mod model;
+mod preflight;
 mod runtime;
 mod tensor;
 
@@ -13,6 +14,7 @@ use zerobind::ffi::api::*;
 pub use context::{Context, ContextOptions, Report, Requirements};
 pub use log::show_log;
 pub use model::{Model, Quantization, SlotInfo};
+pub use preflight::Trial;
 pub use runtime::{RuntimeKind, load_runtime, runtime_info};
 pub use tensor::{Desc, Tensor};
 // numbers of the ABI that the rest of the tool needs
