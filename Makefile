@@ -88,7 +88,7 @@ notices:
 
 # The shared library comes first: the command is built from the same parts.
 tool: build
-	cargo build --release --locked --package zerobind-tool
+	cargo build --release --locked --package zerobind-tool --package zerobind-preflight
 	target/release/zerobind man target/release/man
 
 demo: build
@@ -149,7 +149,7 @@ fmt-check:
 clippy:
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --all-targets --features mock -- -D warnings
-	cargo clippy --locked --all-targets --package zerobind-tool -- -D warnings
+	cargo clippy --locked --all-targets --package zerobind-tool --package zerobind-preflight -- -D warnings
 
 rust-test: setup
 	cargo test --locked --features mock

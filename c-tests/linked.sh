@@ -27,6 +27,9 @@ build_library() {
     local cargo=(--quiet --locked --release --lib --no-default-features --features "$features"
         --manifest-path "$root/Cargo.toml" --target-dir "$target")
     cargo clippy "${cargo[@]}" -- -D warnings
+    # the helper of zb_model_preflight; before the libraries, which cargo makes anew for it
+    cargo build --quiet --locked --release --package zerobind-preflight --no-default-features --features "$features" \
+        --manifest-path "$root/Cargo.toml" --target-dir "$target"
     cargo rustc "${cargo[@]}" --crate-type cdylib,staticlib
 }
 

@@ -61,6 +61,8 @@
  *   Contexts of one model run side by side.
  * - Structs that begin with struct_size are set up by their ..._INIT macro. Unknown flags are refused. Be ready for enum
  *   values that you do not know in what you are given.
+ * - A damaged model can crash an engine, and the process with it: try models from elsewhere by zb_model_preflight first, or
+ *   give the SHA-256 that they must have.
  * - Unwinding (C++ exceptions, longjmp) must not leave a callback. The library is never unloaded.
  * - After fork, the child of a process that has used zerobind may not call it before exec: the call is ZB_ERROR_UNSUPPORTED.
  * - Where there is no memory for something that grows with a model, with shapes or with counts, any function may give
@@ -727,7 +729,8 @@ zb_status zb_model_options_init(struct zb_model_options *ZB_NONNULL options, siz
 //
 // Any thread. Errors: NULL_ARGUMENT, INVALID_ARGUMENT (options), IO, MODEL_INVALID (damage, SHA-256, not a model),
 // UNSUPPORTED (types or operators that the engine lacks, a tensor over the limit), RUNTIME_UNAVAILABLE, NOT_FOUND (option
-// key), OUT_OF_MEMORY. A damaged model can crash an engine: use sha256 where models come from elsewhere.
+// key), OUT_OF_MEMORY. A damaged model can crash an engine: use sha256 where models come from elsewhere, or try them by
+// zb_model_preflight first.
 //
 // Requires:
 // `path` is NUL-terminated; `options` is NULL or has its struct_size set; `model` is writable.

@@ -14,8 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 NOTICES = ROOT / "packaging" / "THIRD_PARTY_NOTICES.txt"
 TARGET = "x86_64-unknown-linux-gnu"
-# what is installed; the tool is a package of the workspace of its own
-SHIPPED = ("zerobind", "zerobind-tool")
+# what is installed; the tool and the helper are packages of the workspace of their own
+SHIPPED = ("zerobind", "zerobind-tool", "zerobind-preflight")
 LICENCE_FILES = ("licen", "copying", "notice", "unlicense", "copyright", "authors")
 
 TOP = """Third-party notices of zerobind

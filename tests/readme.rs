@@ -35,6 +35,7 @@ fn links_lead_somewhere() {
         "docs/engines.md",
         "docs/lifetimes.md",
         "docs/packaging.md",
+        "docs/preflight.md",
         "docs/queues.md",
         "docs/shapes.md",
         "docs/targets.md",
@@ -140,9 +141,11 @@ fn what_an_engine_can_do_is_tested_on_it() {
 /// Programs in part: each is in an example, which is compiled and run.
 #[test]
 fn fragments_are_from_examples() {
-    let examples = ["c/add.c", "c/recurrent.c", "c/queue.c", "cpp/add.cpp", "cpp/later.cpp"]
+    let examples = ["c/add.c", "c/preflight.c", "c/recurrent.c", "c/queue.c", "cpp/add.cpp", "cpp/later.cpp"]
         .map(|name| read(&format!("examples/{name}")));
-    for (document, language) in [("docs/shapes.md", "c"), ("docs/queues.md", "c"), ("docs/cpp.md", "cpp")] {
+    for (document, language) in
+        [("docs/shapes.md", "c"), ("docs/queues.md", "c"), ("docs/preflight.md", "c"), ("docs/cpp.md", "cpp")]
+    {
         let text = read(document);
         let fragments: Vec<_> = text
             .split(&format!("```{language}\n"))

@@ -1,4 +1,6 @@
 //! What is told of a library that is in the process, however it came there.
+// a build without engines asks at most where it is itself
+#![cfg_attr(not(any(feature = "tflite", feature = "onnxruntime")), allow(dead_code))]
 
 use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
@@ -36,12 +38,9 @@ pub fn tell_linked(engine: &str, file: &Path) {
     );
 }
 
-// what only builds with engines use
-#[cfg(any(feature = "tflite", feature = "onnxruntime"))]
 /// Texts given to the host for the life of the process.
 static KEPT: Mutex<Vec<&'static CStr>> = Mutex::new(Vec::new());
 
-#[cfg(any(feature = "tflite", feature = "onnxruntime"))]
 /// A text that lives as long as the process. The same text again costs no further memory.
 pub fn keep_text(text: &str) -> &'static CStr {
     let Ok(clean) = c_text(text) else { return c"(there was no memory for this text)" };

@@ -10,7 +10,11 @@ mod elf;
 #[cfg(all(feature = "load-dynamic", any(feature = "tflite", feature = "onnxruntime")))]
 mod find;
 mod format;
-#[cfg(any(unix, feature = "tflite", feature = "onnxruntime"))]
+#[cfg(any(
+    feature = "tflite",
+    feature = "onnxruntime",
+    all(unix, not(any(target_os = "linux", target_os = "android")))
+))]
 mod library;
 #[cfg(feature = "mock")]
 pub mod mock;

@@ -24,7 +24,7 @@ Exit codes:
   0   done
   1   a bug in zerobind
   2   usage: an unknown option, slot name or option key, or a value that cannot be
-  3   the file is not a model, or is damaged
+  3   the file is not a model, or is damaged; check: it crashed or hung
   4   the engine's library was not found or does not fit (doctor: none was)
   5   a file cannot be read, mapped or written
   6   the engine or zerobind cannot do this

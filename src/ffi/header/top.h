@@ -61,6 +61,8 @@
  *   Contexts of one model run side by side.
  * - Structs that begin with struct_size are set up by their ..._INIT macro. Unknown flags are refused. Be ready for enum
  *   values that you do not know in what you are given.
+ * - A damaged model can crash an engine, and the process with it: try models from elsewhere by zb_model_preflight first, or
+ *   give the SHA-256 that they must have.
  * - Unwinding (C++ exceptions, longjmp) must not leave a callback. The library is never unloaded.
  * - After fork, the child of a process that has used zerobind may not call it before exec: the call is ZB_ERROR_UNSUPPORTED.
  * - Where there is no memory for something that grows with a model, with shapes or with counts, any function may give
