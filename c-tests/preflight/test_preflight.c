@@ -307,7 +307,7 @@ static void run_here(const void *bytes, size_t size)
 }
 
 /*
- * Each word of a model with a convolution, replaced by 0 and by -1; or each fifth byte of a model with a matrix product, with
+ * Each word of a model with a convolution, replaced by 0 and by -1; or each ninth byte of a model with a matrix product, with
  * bits flipped, since protobuf has no words. Some of these crash TFLite when it loads, plans or runs them (not always the same
  * ones: it depends on what zerobind refuses before). What passes the trial is run in this process, where a crash would end
  * the test.
@@ -318,7 +318,7 @@ static void what_passes_can_be_run_here(void)
     size_t size = 0, passed = 0, refused = 0, died = 0, other = 0;
     char *path = zt_model_path(zt_is_tflite() ? "conv_dyn" : "fc13");
     unsigned char *bytes = zt_read(path, &size);
-    const size_t step = (zt_is_tflite() ? 4 : 5) * (size_t)zt_rounds(1, 16);
+    const size_t step = (zt_is_tflite() ? 4 : 9) * (size_t)zt_rounds(1, 16);
     zb_preflight_options preflight = ZB_PREFLIGHT_OPTIONS_INIT;
     preflight.max_memory_bytes = 1u << 30;
     for (size_t at = 8; at + 4 <= size; at += step) {
@@ -568,6 +568,6 @@ int main(int argc, char **argv)
         ON_BOTH(a_host_with_signals),
         ON_BOTH(a_host_without_standard_descriptors),
     };
-    alarm(150);
+    alarm(zt_under_memcheck() ? 500 : 150);
     return zt_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -95,6 +95,12 @@ impl fmt::Display for Error {
     }
 }
 
+/// What a panic said.
+pub fn panic_message(payload: &(dyn std::any::Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
 /// `fail!(Status, "text {}", value)`: an `Err` with a formatted text.
 macro_rules! fail {
     ($status:ident, $($text:tt)*) => {

@@ -17,7 +17,7 @@ pub use desc::Desc;
 pub use dims::{Dims, MAX_RANK};
 pub use dtype::Dtype;
 pub(crate) use error::fail;
-pub use error::{Error, Result, Status};
+pub use error::{Error, Result, Status, panic_message};
 pub use kind::Kind;
 pub use metadata::{Metadata, MetadataValue};
 pub use room::Gather;

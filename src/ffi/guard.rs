@@ -7,7 +7,7 @@ use super::constants::ZB_OK;
 use super::error_text;
 use super::layout::zb_status;
 use super::log_callback::{self, Barred};
-use crate::base::{Error, Result, Status, text};
+use crate::base::{Error, Result, Status, panic_message, text};
 
 /// Runs the body of a function: no panic crosses the boundary, and an error's text is kept for zb_last_error.
 ///
@@ -44,10 +44,8 @@ fn refused(barred: Barred) -> zb_status {
 }
 
 fn panic_text(payload: &(dyn Any + Send)) -> String {
-    let message =
-        payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text!(
         "a bug in zerobind was caught ({}): destroy the object that this happened in, and please report it",
-        message.unwrap_or("no message")
+        panic_message(payload)
     )
 }

@@ -55,7 +55,8 @@ fn start(helper: &Path, request: File, lines: File, words: File) -> io::Result<C
 fn finish(mut child: Child, heard: Option<&Heard>) {
     let told_the_end = heard.is_some_and(|heard| heard.end.is_some());
     if !told_the_end {
-        // Whatever still holds a pipe of the trial is in one of these groups, so that their numbers are nobody else's.
+        // What still holds a pipe of the trial is in one of these groups, and what has ended is not buried yet, so that their
+        // numbers are nobody else's (but for a host that buries it itself, at this very moment).
         if let Some(worker) = heard.and_then(|heard| heard.worker) {
             sys::end_group(worker);
         }

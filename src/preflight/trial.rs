@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::report::{Line, Stage};
 use super::request::Request;
 use super::{NO_LIMIT, sys};
-use crate::base::{Dims, Error, Result, Side, Slot, Status, fail};
+use crate::base::{Dims, Error, Result, Side, Slot, Status, fail, panic_message};
 use crate::core::{Context, Model, choose_runtime};
 use crate::memory::{Buffer, HostBytes, map_bytes};
 use crate::runtime;
@@ -40,9 +40,7 @@ pub fn process(request: &Request, file: &File, model_at: u64, mut out: File) -> 
 }
 
 fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
-    let message =
-        payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    format!("a bug in zerobind was caught ({}): please report it", message.unwrap_or("no message"))
+    format!("a bug in zerobind was caught ({}): please report it", panic_message(payload))
 }
 
 struct Trial<'a> {
