@@ -223,11 +223,13 @@ static void bad_arguments(void)
 {
     static const int64_t dims[1] = {4};
     zb_slot_shape twice[2] = {{ZB_INPUT(0), 1, dims}, {ZB_INPUT(0), 1, dims}};
-    zb_preflight_options preflight;
+    zb_preflight_options preflight, *no_options = NULL;
+    const char *no_path = NULL;
+    const void *no_bytes = NULL;
     char *path = zt_model_path("add4");
-    CHECK_STATUS(zb_model_preflight(NULL, NULL, NULL), ZB_ERROR_NULL_ARGUMENT);
-    CHECK_STATUS(zb_model_preflight_bytes(NULL, 4, NULL, NULL), ZB_ERROR_NULL_ARGUMENT);
-    CHECK_STATUS(zb_preflight_options_init(NULL, sizeof preflight), ZB_ERROR_NULL_ARGUMENT);
+    CHECK_STATUS(zb_model_preflight(no_path, NULL, NULL), ZB_ERROR_NULL_ARGUMENT);
+    CHECK_STATUS(zb_model_preflight_bytes(no_bytes, 4, NULL, NULL), ZB_ERROR_NULL_ARGUMENT);
+    CHECK_STATUS(zb_preflight_options_init(no_options, sizeof preflight), ZB_ERROR_NULL_ARGUMENT);
     CHECK_STATUS(zb_preflight_options_init(&preflight, 8), ZB_ERROR_INVALID_ARGUMENT);
     REQUIRE_OK(zb_preflight_options_init(&preflight, sizeof preflight));
     CHECK_EQ(preflight.struct_size, sizeof preflight);
@@ -461,6 +463,29 @@ static void no_descriptor_is_left_open(void)
     CHECK_EQ(count_numbers("/proc/self/fd"), before);
 }
 
+/* What the host starts meanwhile does not get the pipes and files of trials. */
+static void other_children_get_nothing_of_it(void)
+{
+    pthread_t threads[2];
+    int failures[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(pthread_create(&threads[i], NULL, try_often, &failures[i]) == 0);
+    }
+    for (int i = 0; i < zt_rounds(30, 3); i++) {
+        char line[512];
+        FILE *list = popen("ls -l /proc/self/fd", "r");
+        REQUIRE(list != NULL);
+        while (fgets(line, sizeof line, list) != NULL) {
+            CHECK(strstr(line, "zerobind-preflight") == NULL);
+        }
+        CHECK_EQ(pclose(list), 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(pthread_join(threads[i], NULL) == 0);
+        CHECK_EQ(failures[i], 0);
+    }
+}
+
 static void a_host_that_ignores_its_children(void)
 {
     REQUIRE(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
@@ -563,6 +588,7 @@ int main(int argc, char **argv)
         ON_BOTH(helpers_that_are_none),
         ON_BOTH(several_at_once),
         ON_BOTH(no_descriptor_is_left_open),
+        ON_BOTH(other_children_get_nothing_of_it),
         ON_BOTH(a_host_that_ignores_its_children),
         ON_BOTH(a_host_that_waits_for_all_children),
         ON_BOTH(a_host_with_signals),
