@@ -63,7 +63,20 @@ function(zerobind_install_headers)
     COMPONENT development OPTIONAL)
 endfunction()
 
-# The command line tool, stripped, and its manual pages.
+# zerobind_install_program(BUILT CARGO_TARGET DIRECTORY): a program, stripped, for the component runtime.
+function(zerobind_install_program built cargo_target directory)
+  set(program "${built}")
+  if(UNIX AND NOT APPLE)
+    cmake_path(GET built FILENAME name)
+    set(program "${ZEROBIND_SHIPPED_DIR}/${name}")
+    add_custom_command(OUTPUT "${program}" COMMAND "${ZEROBIND_OBJCOPY}" --strip-all "${built}" "${program}"
+      DEPENDS "${built}" ${cargo_target} VERBATIM)
+    add_custom_target(${cargo_target}_stripped ALL DEPENDS "${program}")
+  endif()
+  install(PROGRAMS "${program}" DESTINATION "${directory}" COMPONENT runtime)
+endfunction()
+
+# The command line tool and its manual pages.
 function(zerobind_install_tool)
   option(ZEROBIND_INSTALL_TOOL "build and install the command line tool along" ON)
   if(NOT ZEROBIND_INSTALL_TOOL)
@@ -71,19 +84,12 @@ function(zerobind_install_tool)
   endif()
   include("${PROJECT_SOURCE_DIR}/cmake/Tool.cmake")
   zerobind_add_tool()
-  set(tool "${ZEROBIND_TOOL}")
-  if(UNIX AND NOT APPLE)
-    set(tool "${ZEROBIND_SHIPPED_DIR}/zerobind")
-    add_custom_command(OUTPUT "${tool}" COMMAND "${ZEROBIND_OBJCOPY}" --strip-all "${ZEROBIND_TOOL}" "${tool}"
-      DEPENDS "${ZEROBIND_TOOL}" zerobind_tool VERBATIM)
-    add_custom_target(zerobind_tool_stripped ALL DEPENDS "${tool}")
-  endif()
-  install(PROGRAMS "${tool}" DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
+  zerobind_install_program("${ZEROBIND_TOOL}" zerobind_tool "${CMAKE_INSTALL_BINDIR}")
   install(DIRECTORY "${ZEROBIND_TOOL_PAGES}/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT runtime
     FILES_MATCHING PATTERN "*.1")
 endfunction()
 
-# The program in which zb_model_preflight tries models, stripped; the library looks for it just there.
+# The program in which zb_model_preflight tries models; the library looks for it just there.
 function(zerobind_install_preflight)
   option(ZEROBIND_INSTALL_PREFLIGHT "build and install the helper of zb_model_preflight along" ON)
   if(NOT ZEROBIND_INSTALL_PREFLIGHT OR NOT UNIX)
@@ -91,14 +97,7 @@ function(zerobind_install_preflight)
   endif()
   include("${PROJECT_SOURCE_DIR}/cmake/Preflight.cmake")
   zerobind_add_preflight()
-  set(helper "${ZEROBIND_PREFLIGHT}")
-  if(NOT APPLE)
-    set(helper "${ZEROBIND_SHIPPED_DIR}/zerobind-preflight")
-    add_custom_command(OUTPUT "${helper}" COMMAND "${ZEROBIND_OBJCOPY}" --strip-all "${ZEROBIND_PREFLIGHT}" "${helper}"
-      DEPENDS "${ZEROBIND_PREFLIGHT}" zerobind_preflight VERBATIM)
-    add_custom_target(zerobind_preflight_stripped ALL DEPENDS "${helper}")
-  endif()
-  install(PROGRAMS "${helper}" DESTINATION "${ZEROBIND_INSTALL_LIBEXECDIR}" COMPONENT runtime)
+  zerobind_install_program("${ZEROBIND_PREFLIGHT}" zerobind_preflight "${ZEROBIND_INSTALL_LIBEXECDIR}")
 endfunction()
 
 function(zerobind_install_package_files)

@@ -22,11 +22,15 @@ struct Verdict {
 pub fn check(options: &Check) -> Result<Exit> {
     let trial = Trial {
         model: &options.model,
-        runtime: options.runtime.kind(),
-        max_tensor_bytes: options.max_tensor_bytes,
+        runtime: options.engine.runtime.kind(),
+        max_tensor_bytes: options.engine.max_tensor_bytes,
         max_memory_bytes: options.max_memory,
         timeout: Duration::from_secs_f64(options.timeout),
-        context: ContextOptions { threads: options.threads, settings: options.settings.clone(), ..Default::default() },
+        context: ContextOptions {
+            threads: options.engine.threads,
+            settings: options.engine.settings.clone(),
+            ..Default::default()
+        },
         shapes: options.shapes.iter().map(|(input, dims)| (*input, dims.0.as_slice())).collect(),
     };
     let start = Instant::now();

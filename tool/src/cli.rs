@@ -127,15 +127,9 @@ pub struct Doctor {
     pub json: bool,
 }
 
-/// The slots are not known by name before the model is opened, which is what this does not do.
+/// How a model is opened, and what its context is like.
 #[derive(Args)]
-pub struct Check {
-    /// The model, a .tflite or .onnx file (told by its content)
-    pub model: PathBuf,
-    /// Shape of an input with open dimensions, by its number, counted from 0; others are 1 where the model starts with
-    /// nothing else; again for each such input
-    #[arg(long = "shape", value_name = "N=D,D,...", value_parser = numbered_shape)]
-    pub shapes: Vec<(u32, Dims)>,
+pub struct Engine {
     /// Engine; auto goes by the content of the model
     #[arg(long, value_enum, default_value_t = Runtime::Auto)]
     pub runtime: Runtime,
@@ -148,6 +142,19 @@ pub struct Check {
     /// Refuse tensors of more bytes than this; 0 is zerobind's own limit of 4 GiB
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub max_tensor_bytes: u64,
+}
+
+/// The slots are not known by name before the model is opened, which is what this does not do.
+#[derive(Args)]
+pub struct Check {
+    /// The model, a .tflite or .onnx file (told by its content)
+    pub model: PathBuf,
+    /// Shape of an input with open dimensions, by its number, counted from 0; others are 1 where the model starts with
+    /// nothing else; again for each such input
+    #[arg(long = "shape", value_name = "N=D,D,...", value_parser = numbered_shape)]
+    pub shapes: Vec<(u32, Dims)>,
+    #[command(flatten)]
+    pub engine: Engine,
     /// How long it may take, in seconds
     #[arg(long, value_name = "S", default_value_t = 30.0, value_parser = seconds)]
     pub timeout: f64,
@@ -167,18 +174,8 @@ pub struct Common {
     /// Shape of an input with open dimensions; again for each such input
     #[arg(long = "shape", value_name = "NAME=D,D,...", value_parser = shape)]
     pub shapes: Vec<(String, Dims)>,
-    /// Engine; auto goes by the content of the model
-    #[arg(long, value_enum, default_value_t = Runtime::Auto)]
-    pub runtime: Runtime,
-    /// Threads that compute
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=1024))]
-    pub threads: i32,
-    /// Option of the engine, as tflite.xnnpack=false, optimization=basic or ort.session.KEY=VALUE; again for each
-    #[arg(long = "option", value_name = "KEY=VALUE", value_parser = setting)]
-    pub settings: Vec<(String, String)>,
-    /// Refuse tensors of more bytes than this; 0 is zerobind's own limit of 4 GiB
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    pub max_tensor_bytes: u64,
+    #[command(flatten)]
+    pub engine: Engine,
     /// Print the log of zerobind and of the engine
     #[arg(long, short)]
     pub verbose: bool,

@@ -22,7 +22,7 @@ impl Session {
         if common.verbose {
             abi::show_log()?;
         }
-        let model = Model::open(&common.model, common.runtime.kind(), common.max_tensor_bytes)?;
+        let model = Model::open(&common.model, common.engine.runtime.kind(), common.engine.max_tensor_bytes)?;
         let engine = model.runtime()?;
         let context = new_context(&model, common, allow_copies, false)?;
         let slots =
@@ -81,7 +81,12 @@ impl Session {
 
 /// A context with the shapes that were asked for.
 pub fn new_context(model: &Model, common: &Common, allow_copies: bool, profile: bool) -> Result<Context> {
-    let options = ContextOptions { threads: common.threads, allow_copies, profile, settings: common.settings.clone() };
+    let options = ContextOptions {
+        threads: common.engine.threads,
+        allow_copies,
+        profile,
+        settings: common.engine.settings.clone(),
+    };
     let mut context = Context::new(model, &options)?;
     let mut shaped = Vec::new();
     for (name, dims) in &common.shapes {

@@ -78,7 +78,7 @@ impl Summary {
             model: options.common.model.to_string_lossy().into_owned(),
             engine: session.engine.key(),
             engine_version: session.engine_version.clone(),
-            threads: options.common.threads,
+            threads: options.common.engine.threads,
             inputs: rig.inputs,
             clock_ns: measured.clock_ns,
             slots: slots(rig),

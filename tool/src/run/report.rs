@@ -106,7 +106,7 @@ impl Outcome {
             model: options.common.model.to_string_lossy().into_owned(),
             engine: session.engine.key(),
             engine_version: session.engine_version.clone(),
-            threads: options.common.threads,
+            threads: options.common.engine.threads,
             runs: options.repeat,
             seconds: elapsed.as_secs_f64(),
             slots,
