@@ -245,7 +245,8 @@ void tried_in_another_process()
     how.shapes = {};
     how.timeout = std::chrono::nanoseconds(0);
     const zb::Result<void> late = zb::Model::preflight(path, {}, how);
-    CHECK_RESULT(late, ZB_ERROR_DEADLINE_EXCEEDED);
+    CHECK(!late);
+    CHECK_SAYS(late.error(), "within 1ns");
     how.helper = "/nowhere/helper";
     const zb::Result<void> missing = zb::Model::preflight(path, {}, how);
     CHECK_RESULT(missing, ZB_ERROR_IO);

@@ -256,7 +256,10 @@ static void time_and_memory(void)
 {
     zb_preflight_options preflight = ZB_PREFLIGHT_OPTIONS_INIT;
     preflight.timeout_ns = 1;
-    CHECK_STATUS(try_named("basic_pitch", &preflight), ZB_ERROR_DEADLINE_EXCEEDED);
+    zb_status late = try_named("basic_pitch", &preflight);
+    /* it depends on who of the two processes of the helper the system runs first */
+    CHECK(late == ZB_ERROR_DEADLINE_EXCEEDED || late == ZB_ERROR_MODEL_INVALID);
+    CHECK_ERROR_SAYS("within 1ns");
     preflight.timeout_ns = UINT64_MAX;
     preflight.max_memory_bytes = UINT64_MAX;
     CHECK_OK(try_named("add4", &preflight));
@@ -348,7 +351,7 @@ static void what_passes_can_be_run_here(void)
         }
     }
     printf("        %zu passed, %zu were damaged, %zu ended the process, %zu refused otherwise\n", passed, refused, died, other);
-    CHECK(passed > 0 && refused + died > 0);
+    CHECK(passed > 0 && (refused + died > 0 || zt_under_memcheck()));
     CHECK(has_no_child());
     free(bytes);
     free(path);
@@ -397,8 +400,11 @@ static void helpers_that_are_none(void)
     CHECK_ERROR_SAYS(path);
     CHECK_ERROR_SAYS("zb_preflight_options.helper");
     write_file(path, "no program at all\n", 0600);
-    CHECK_STATUS(try_named("add4", &preflight), ZB_ERROR_IO);
-    CHECK_ERROR_SAYS("cannot be started");
+    if (!zt_under_memcheck()) {
+        /* valgrind keeps the word about it from posix_spawn's caller */
+        CHECK_STATUS(try_named("add4", &preflight), ZB_ERROR_IO);
+        CHECK_ERROR_SAYS("cannot be started");
+    }
     write_file(path, "#!/bin/sh\necho something else; echo more\n", 0700);
     CHECK_STATUS(try_named("add4", &preflight), ZB_ERROR_RUNTIME_UNAVAILABLE);
     CHECK_ERROR_SAYS("something else");
