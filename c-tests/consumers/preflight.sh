@@ -6,7 +6,8 @@ need pkg-config
 
 export PKG_CONFIG_PATH="$TREE/lib/pkgconfig"
 unset ZEROBIND_PREFLIGHT
-helper=$(pkg-config --variable=preflight zerobind-static)
+# a path with spaces comes quoted from pkg-config
+eval "helper=$(pkg-config --variable=preflight zerobind-static)"
 [ -x "$helper" ] || fail "pkg-config names '$helper' as the helper"
 [ "$helper" -ef "$TREE/libexec/zerobind/zerobind-preflight" ] || fail "pkg-config names another helper: $helper"
 says "$helper" --version
