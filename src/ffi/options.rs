@@ -7,7 +7,7 @@ use super::layout::{
     zb_context_options, zb_infer_options, zb_model_options, zb_option, zb_preflight_options, zb_slot_shape,
 };
 use super::{pointers, slots, versioned};
-use crate::base::room::owned;
+use crate::base::room::{list, owned};
 use crate::base::{Dims, Gather, MAX_RANK, Result, Side, fail};
 use crate::core::{ContextOptions, CopyPolicy, Deadline, ModelOptions};
 use crate::preflight::Settings;
@@ -90,7 +90,7 @@ pub unsafe fn read_preflight(
 unsafe fn read_shapes(shapes: *const zb_slot_shape, count: usize) -> Result<Vec<(usize, Dims)>> {
     // SAFETY: the caller's promise.
     let shapes = unsafe { pointers::array(shapes, count, "shapes") }?;
-    let mut read: Vec<(usize, Dims)> = Vec::with_capacity(count);
+    let mut read: Vec<(usize, Dims)> = list(count)?;
     for shape in shapes {
         let slot = slots::from_c(shape.slot);
         if slot.side == Side::Output {

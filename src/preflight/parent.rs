@@ -11,7 +11,7 @@ use super::helper::ARGUMENT;
 use super::listen::{self, Heard, Patience};
 use super::request::Request;
 use super::{Limits, Subject, sys};
-use crate::base::{Error, Result, Status};
+use crate::base::{Error, Result, Status, text};
 
 /// A helper that has not said a word by then is none.
 const GREETING: Duration = Duration::from_secs(10);
@@ -19,14 +19,13 @@ const GREETING: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_secs(5);
 
 pub fn ask(helper: &Path, request: &Request, subject: &Subject<'_>, limits: &Limits) -> Result<Heard> {
-    let failed = |what: &'static str| move |error: io::Error| Error::new(Status::Io, format!("{what}: {error}"));
+    let failed = |what: &'static str| move |error: io::Error| Error::new(Status::Io, text!("{what}: {error}"));
     let file = request.write(subject).map_err(failed("the request of a trial cannot be written"))?;
     let (lines, lines_in) = pipe().map_err(failed("no pipe for a trial"))?;
     let (words, words_in) = pipe().map_err(failed("no pipe for a trial"))?;
     let file = above_standard(file).map_err(failed("no descriptor for a trial"))?;
-    let child = start(helper, file, lines_in, words_in).map_err(|error| {
-        Error::new(Status::Io, format!("the helper {} cannot be started: {error}", helper.display()))
-    })?;
+    let child = start(helper, file, lines_in, words_in)
+        .map_err(|error| Error::new(Status::Io, text!("the helper {} cannot be started: {error}", helper.display())))?;
     let patience = Patience { greeting: GREETING, all: limits.timeout.saturating_add(GRACE) };
     let heard = listen::listen(lines, words, &patience).map_err(failed("the helper cannot be listened to"));
     finish(child, heard.as_ref().ok());

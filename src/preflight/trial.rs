@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::report::{Line, Stage};
 use super::request::Request;
 use super::{NO_LIMIT, sys};
-use crate::base::{Dims, Error, Result, Side, Slot, Status, fail, panic_message};
+use crate::base::{Dims, Error, Result, Side, Slot, Status, fail, panic_message, text};
 use crate::core::{Context, Model, choose_runtime};
 use crate::memory::{Buffer, HostBytes, map_bytes};
 use crate::runtime;
@@ -40,7 +40,7 @@ pub fn process(request: &Request, file: &File, model_at: u64, mut out: File) -> 
 }
 
 fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
-    format!("a bug in zerobind was caught ({}): please report it", panic_message(payload))
+    text!("a bug in zerobind was caught ({}): please report it", panic_message(payload))
 }
 
 struct Trial<'a> {
@@ -69,7 +69,7 @@ impl Trial<'_> {
     }
 
     fn set_limits(&self) -> Result<()> {
-        let failed = |error: std::io::Error| Error::new(Status::Io, format!("a limit cannot be set: {error}"));
+        let failed = |error: std::io::Error| Error::new(Status::Io, text!("a limit cannot be set: {error}"));
         sys::write_no_core().map_err(failed)?;
         if self.request.max_memory != NO_LIMIT {
             sys::limit_memory(self.request.max_memory).map_err(failed)?;
@@ -155,7 +155,7 @@ fn ones_for_open(mut dims: Dims) -> Dims {
 
 /// The host puts the path before every text.
 fn without_path(error: Error, path: &Path) -> Error {
-    let start = format!("{}: ", path.display());
+    let start = text!("{}: ", path.display());
     let text = error.text.strip_prefix(&start).map(|text| text.strip_prefix(&start).unwrap_or(text).to_owned());
     Error { text: text.unwrap_or(error.text), ..error }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::listen::{First, Heard};
 use super::report::{End, Stage};
 use super::{Limits, NO_LIMIT, build, sys};
-use crate::base::{Error, Result, Status, fail};
+use crate::base::{Error, Result, Status, fail, text};
 
 pub fn of(heard: &Heard, helper: &Path, limits: &Limits) -> Result<()> {
     check_helper(heard, helper)?;
@@ -38,7 +38,7 @@ fn check_helper(heard: &Heard, helper: &Path) -> Result<()> {
         None if heard.hung => fail!(RuntimeUnavailable, "the helper {helper} does not answer"),
         None => {
             let mut text =
-                format!("{helper} ended without a word, so it is not the helper of zerobind, or cannot run here");
+                text!("{helper} ended without a word, so it is not the helper of zerobind, or cannot run here");
             add_words(&mut text, heard);
             Err(Error::new(Status::RuntimeUnavailable, text))
         }
@@ -47,8 +47,8 @@ fn check_helper(heard: &Heard, helper: &Path) -> Result<()> {
 
 fn refused(stage: Stage, status: Status, text: &str, limits: &Limits) -> Error {
     let mut text = match stage {
-        Stage::Start => format!("preflight, before the model was touched: {text}"),
-        stage => format!("preflight, stage {stage}: {text}"),
+        Stage::Start => text!("preflight, before the model was touched: {text}"),
+        stage => text!("preflight, stage {stage}: {text}"),
     };
     if status == Status::OutOfMemory {
         add_memory(&mut text, limits);
@@ -59,9 +59,9 @@ fn refused(stage: Stage, status: Status, text: &str, limits: &Limits) -> Error {
 fn late(stage: Stage, limits: &Limits, heard: &Heard) -> Error {
     let mut text = match stage {
         Stage::Start => {
-            format!("preflight: the engine was not ready within {:?}, so that the model was not tried", limits.timeout)
+            text!("preflight: the engine was not ready within {:?}, so that the model was not tried", limits.timeout)
         }
-        stage => format!("preflight: the model was not done with the stage {stage} within {:?}", limits.timeout),
+        stage => text!("preflight: the model was not done with the stage {stage} within {:?}", limits.timeout),
     };
     // engines wait for ever for threads that could not be had
     add_memory(&mut text, limits);
@@ -71,16 +71,16 @@ fn late(stage: Stage, limits: &Limits, heard: &Heard) -> Error {
 
 fn died(stage: Stage, end: Option<End>, limits: &Limits, heard: &Heard) -> Error {
     let how = match end {
-        Some(End::Signal(number)) => format!("by signal {number} ({})", sys::signal_name(number)),
-        Some(End::Exit(code)) => format!("by exit({code}), which the engine or the model called"),
-        Some(End::Timeout) | None => "in a way that nobody told".to_owned(),
+        Some(End::Signal(number)) => text!("by signal {number} ({})", sys::signal_name(number)),
+        Some(End::Exit(code)) => text!("by exit({code}), which the engine or the model called"),
+        Some(End::Timeout) | None => text!("in a way that nobody told"),
     };
     let (status, mut text) = match stage {
         Stage::Start => {
-            let text = format!("preflight: the engine's library ended the process when it was loaded, {how}");
+            let text = text!("preflight: the engine's library ended the process when it was loaded, {how}");
             (Status::RuntimeUnavailable, text)
         }
-        stage => (Status::ModelInvalid, format!("preflight: the model ended its process in the stage {stage}, {how}")),
+        stage => (Status::ModelInvalid, text!("preflight: the model ended its process in the stage {stage}, {how}")),
     };
     add_memory(&mut text, limits);
     add_words(&mut text, heard);
