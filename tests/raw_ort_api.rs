@@ -36,6 +36,7 @@ fn functions_are_where_the_header_of_the_benchmark_says() {
         ReleaseMemoryInfo ReleaseSession ReleaseValue ReleaseRunOptions ReleaseSessionOptions RunWithBinding
         CreateIoBinding ReleaseIoBinding BindInput BindOutput GetTensorElementType GetDimensionsCount GetDimensions
         GetTensorTypeAndShape ReleaseTensorTypeAndShapeInfo
+        SessionGetInputTypeInfo CastTypeInfoToTensorInfo ReleaseTypeInfo
     };
     let declared: BTreeMap<String, usize> =
         declared.into_iter().map(|(name, place)| (name.to_owned(), place)).collect();

@@ -17,6 +17,7 @@ typedef struct OrtValue OrtValue;
 typedef struct OrtIoBinding OrtIoBinding;
 typedef struct OrtMemoryInfo OrtMemoryInfo;
 typedef struct OrtAllocator OrtAllocator;
+typedef struct OrtTypeInfo OrtTypeInfo;
 typedef struct OrtTensorTypeAndShapeInfo OrtTensorTypeAndShapeInfo;
 /* function(place, name, result, parameters) */
 #define ORT_FUNCTIONS(function)                                                                                              \
@@ -35,16 +36,18 @@ typedef struct OrtTensorTypeAndShapeInfo OrtTensorTypeAndShapeInfo;
     function(25, SetInterOpNumThreads, OrtStatus *, (OrtSessionOptions *, int))                                              \
     function(30, SessionGetInputCount, OrtStatus *, (const OrtSession *, size_t *))                                          \
     function(31, SessionGetOutputCount, OrtStatus *, (const OrtSession *, size_t *))                                         \
+    function(33, SessionGetInputTypeInfo, OrtStatus *, (const OrtSession *, size_t, OrtTypeInfo **))                         \
     function(36, SessionGetInputName, OrtStatus *, (const OrtSession *, size_t, OrtAllocator *, char **))                    \
     function(37, SessionGetOutputName, OrtStatus *, (const OrtSession *, size_t, OrtAllocator *, char **))                   \
     function(39, CreateRunOptions, OrtStatus *, (OrtRunOptions **))                                                          \
     function(49, CreateTensorWithDataAsOrtValue, OrtStatus *,                                                                \
              (const OrtMemoryInfo *, void *, size_t, const int64_t *, size_t, int, OrtValue **))                             \
     function(51, GetTensorMutableData, OrtStatus *, (OrtValue *, void **))                                                   \
-    function(60, GetTensorElementType, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, int *))                             \
-    function(61, GetDimensionsCount, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, size_t *))                            \
-    function(62, GetDimensions, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, int64_t *, size_t))                        \
-    function(65, GetTensorTypeAndShape, OrtStatus *, (const OrtValue *, OrtTensorTypeAndShapeInfo **))                      \
+    function(55, CastTypeInfoToTensorInfo, OrtStatus *, (const OrtTypeInfo *, const OrtTensorTypeAndShapeInfo **))           \
+    function(60, GetTensorElementType, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, int *))                              \
+    function(61, GetDimensionsCount, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, size_t *))                             \
+    function(62, GetDimensions, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, int64_t *, size_t))                         \
+    function(65, GetTensorTypeAndShape, OrtStatus *, (const OrtValue *, OrtTensorTypeAndShapeInfo **))                       \
     function(69, CreateCpuMemoryInfo, OrtStatus *, (int, int, OrtMemoryInfo **))                                             \
     function(76, AllocatorFree, OrtStatus *, (OrtAllocator *, void *))                                                       \
     function(78, GetAllocatorWithDefaultOptions, OrtStatus *, (OrtAllocator **))                                             \
@@ -54,7 +57,8 @@ typedef struct OrtTensorTypeAndShapeInfo OrtTensorTypeAndShapeInfo;
     function(95, ReleaseSession, void, (OrtSession *))                                                                       \
     function(96, ReleaseValue, void, (OrtValue *))                                                                           \
     function(97, ReleaseRunOptions, void, (OrtRunOptions *))                                                                 \
-    function(99, ReleaseTensorTypeAndShapeInfo, void, (OrtTensorTypeAndShapeInfo *))                                        \
+    function(98, ReleaseTypeInfo, void, (OrtTypeInfo *))                                                                     \
+    function(99, ReleaseTensorTypeAndShapeInfo, void, (OrtTensorTypeAndShapeInfo *))                                         \
     function(100, ReleaseSessionOptions, void, (OrtSessionOptions *))                                                        \
     function(133, RunWithBinding, OrtStatus *, (OrtSession *, const OrtRunOptions *, const OrtIoBinding *))                  \
     function(134, CreateIoBinding, OrtStatus *, (OrtSession *, OrtIoBinding **))                                             \

@@ -1,0 +1,58 @@
+#include "trial.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zerobind.h>
+
+void refuse(outcome *told, int status, const char *text)
+{
+    told->status = status;
+    snprintf(told->text, sizeof told->text, "%s", text == NULL ? "" : text);
+    told->ended = ENDED_REFUSED;
+}
+
+/* The bytes of the number 1, of types that have one; others are filled with zeros. */
+static size_t bytes_of_one(int dtype, unsigned char *one)
+{
+    switch (dtype) {
+    case ZB_DTYPE_F32: memcpy(one, &(float){1}, 4); return 4;
+    case ZB_DTYPE_F64: memcpy(one, &(double){1}, 8); return 8;
+    case ZB_DTYPE_F16: memcpy(one, &(uint16_t){0x3C00}, 2); return 2;
+    case ZB_DTYPE_BF16: memcpy(one, &(uint16_t){0x3F80}, 2); return 2;
+    case ZB_DTYPE_I64:
+    case ZB_DTYPE_U64: memcpy(one, &(uint64_t){1}, 8); return 8;
+    case ZB_DTYPE_I32:
+    case ZB_DTYPE_U32: memcpy(one, &(uint32_t){1}, 4); return 4;
+    case ZB_DTYPE_I16:
+    case ZB_DTYPE_U16: memcpy(one, &(uint16_t){1}, 2); return 2;
+    case ZB_DTYPE_I8:
+    case ZB_DTYPE_U8:
+    case ZB_DTYPE_BOOL: *one = 1; return 1;
+    default: return 0;
+    }
+}
+
+void fill(void *data, size_t bytes, int dtype, int value)
+{
+    unsigned char one[8];
+    size_t size = bytes_of_one(dtype, one);
+    memset(data, 0, bytes);
+    if (value != 0 && size != 0) {
+        for (size_t at = 0; at + size <= bytes; at += size) {
+            memcpy((unsigned char *)data + at, one, size);
+        }
+    }
+}
+
+static void raw_preload(int engine)
+{
+    (engine == ENGINE_TFLITE ? raw_tflite_preload : raw_ort_preload)();
+}
+
+static void raw_run(const subject *model, const unsigned char *bytes, size_t size, outcome *told)
+{
+    (model->engine == ENGINE_TFLITE ? raw_tflite_run : raw_ort_run)(model, bytes, size, told);
+}
+
+const lane lane_raw = {"raw", raw_preload, raw_run};
