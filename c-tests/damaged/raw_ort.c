@@ -153,12 +153,12 @@ static int find_slots(session *open, const subject *model, outcome *told)
     return 1;
 }
 
-static int run_on(session *open, int value, outcome *told)
+static int run_on(session *open, const subject *model, int value, outcome *told)
 {
     const char *const *names = (const char *const *)open->names;
     OrtValue **outputs = open->values + open->inputs;
     for (size_t i = 0; i < open->inputs; i++) {
-        fill(open->data[i], open->sizes[i], open->dtypes[i], value);
+        fill(model, open->data[i], open->sizes[i], open->dtypes[i], value);
     }
     if (!done(api.Run(open->raw, NULL, names, (const OrtValue *const *)open->values, open->inputs, names + open->inputs,
                       open->outputs, outputs),
@@ -192,7 +192,7 @@ void raw_ort_run(const subject *model, const unsigned char *bytes, size_t size, 
     }
     for (int value = 0; value < 2; value++) {
         told->stage = value == 0 ? STAGE_ZEROS : STAGE_ONES;
-        if (!run_on(&open, value, told)) {
+        if (!run_on(&open, model, value, told)) {
             return;
         }
     }

@@ -78,7 +78,7 @@ static int resize(const subject *model, object *interpreter)
     return api.InterpreterResizeInputTensor(interpreter, 0, dims, rank);
 }
 
-static int fill_inputs(object *interpreter, int value)
+static void fill_inputs(const subject *model, object *interpreter, int value)
 {
     int32_t count = api.InterpreterGetInputTensorCount(interpreter);
     for (int32_t i = 0; i < count; i++) {
@@ -86,10 +86,9 @@ static int fill_inputs(object *interpreter, int value)
         void *data = api.TensorData(tensor);
         int dtype = dtype_of(api.TensorType(tensor));
         if (data != NULL && dtype != 0) {
-            fill(data, api.TensorByteSize(tensor), dtype, value);
+            fill(model, data, api.TensorByteSize(tensor), dtype, value);
         }
     }
-    return 0;
 }
 
 /* What a host does that looks at its outputs. */
@@ -117,7 +116,7 @@ static int plan_and_run(const subject *model, object *interpreter, outcome *told
     }
     for (int value = 0; value < 2; value++) {
         told->stage = value == 0 ? STAGE_ZEROS : STAGE_ONES;
-        fill_inputs(interpreter, value);
+        fill_inputs(model, interpreter, value);
         if (api.InterpreterInvoke(interpreter) != 0) {
             refuse(told, 1, "Invoke");
             return 0;

@@ -33,11 +33,15 @@ static size_t bytes_of_one(int dtype, unsigned char *one)
     }
 }
 
-void fill(void *data, size_t bytes, int dtype, int value)
+void fill(const subject *model, void *data, size_t bytes, int dtype, int value)
 {
     unsigned char one[8];
     size_t size = bytes_of_one(dtype, one);
     memset(data, 0, bytes);
+    if (dtype == ZB_DTYPE_I64 && model->number != 0) {
+        memcpy(one, &model->number, size);
+        value = 1;
+    }
     if (value != 0 && size != 0) {
         for (size_t at = 0; at + size <= bytes; at += size) {
             memcpy((unsigned char *)data + at, one, size);

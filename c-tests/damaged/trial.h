@@ -25,6 +25,8 @@ typedef struct subject {
     int engine;
     /* what open dimensions of inputs become, in the order in which they come; then 1 */
     int64_t open_dims[4];
+    /* what inputs of 64-bit numbers are filled with, where a model takes few values; 0: zeros and ones */
+    int64_t number;
     unsigned char *bytes;
     size_t size;
 } subject;
@@ -44,8 +46,8 @@ enum { MOST_TENSOR_BYTES = 256 << 20 };
 
 /* Ends the trial as refused; the text is cut to what there is room for. */
 void refuse(outcome *told, int status, const char *text);
-/* As many bytes as `count` elements of this size, all of value 0 or 1. */
-void fill(void *data, size_t bytes, int dtype, int value);
+/* Every element becomes 0 or 1, or what the model needs. */
+void fill(const subject *model, void *data, size_t bytes, int dtype, int value);
 
 void raw_tflite_preload(void);
 void raw_tflite_run(const subject *model, const unsigned char *bytes, size_t size, outcome *told);

@@ -55,7 +55,7 @@ static int settle_shapes(const subject *subject, zb_model *model, zb_context *co
     return done(zb_context_prepare(context), told);
 }
 
-static int run_on(zb_context *context, uint32_t inputs, uint32_t outputs, int value, outcome *told)
+static int run_on(const subject *subject, zb_context *context, uint32_t inputs, uint32_t outputs, int value, outcome *told)
 {
     for (uint32_t i = 0; i < inputs; i++) {
         zb_tensor *tensor = NULL;
@@ -66,7 +66,7 @@ static int run_on(zb_context *context, uint32_t inputs, uint32_t outputs, int va
             !done(zb_tensor_get_desc(tensor, &desc), told) || !done(zb_tensor_get_data(tensor, &data, &size), told)) {
             return 0;
         }
-        fill(data, size, desc.dtype, value);
+        fill(subject, data, size, desc.dtype, value);
         if (!done(zb_tensor_bind(tensor, context, ZB_INPUT(i)), told)) {
             return 0;
         }
@@ -99,7 +99,7 @@ static int run_configured(const subject *subject, zb_model *model, const zb_cont
     int works = settle_shapes(subject, model, context, inputs, told);
     for (int value = 0; value < 2 && works; value++) {
         told->stage = value == 0 ? STAGE_ZEROS : STAGE_ONES;
-        works = run_on(context, inputs, outputs, value, told);
+        works = run_on(subject, context, inputs, outputs, value, told);
     }
     zb_context_destroy(context);
     return works;

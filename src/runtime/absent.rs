@@ -62,7 +62,7 @@ impl Runtime for Absent {
         key.starts_with(self.options)
     }
 
-    fn open(&self, _source: Arc<ModelSource>) -> Result<Box<dyn EngineModel>> {
+    fn open(&self, _source: Arc<ModelSource>, _most: u64) -> Result<Box<dyn EngineModel>> {
         Err(self.unavailable())
     }
 }

@@ -80,8 +80,9 @@ pub trait Runtime: Sync {
     fn has_option(&self, key: &str) -> bool;
 
     /// Reads a model, loading the library first if need be. Damage that the engine's parser or our checks find is
-    /// `MODEL_INVALID`. Plans nothing.
-    fn open(&self, source: Arc<ModelSource>) -> Result<Box<dyn EngineModel>>;
+    /// `MODEL_INVALID`. No tensor inside of it may need more than `most` bytes, as far as the file tells their shapes; slots
+    /// are the core's to check. Plans nothing.
+    fn open(&self, source: Arc<ModelSource>, most: u64) -> Result<Box<dyn EngineModel>>;
 }
 
 /// State of an engine's library. Texts live as long as the process.

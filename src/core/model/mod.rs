@@ -107,11 +107,11 @@ impl Model {
             );
         }
         let source = Arc::new(source);
-        let engine = runtime.open(source.clone())?;
         let max_tensor_bytes = match options.max_tensor_bytes {
             0 => DEFAULT_MAX_TENSOR_BYTES,
             limit => limit,
         };
+        let engine = runtime.open(source.clone(), max_tensor_bytes)?;
         let model = Model { engine, runtime, max_tensor_bytes, _counted: Counted::new(Kind::Model), _source: source };
         model.check_declared_sizes()?;
         Ok(Arc::new(model))

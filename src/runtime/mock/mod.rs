@@ -77,7 +77,7 @@ impl Runtime for Mock {
         key == LINE_OPTION
     }
 
-    fn open(&self, source: Arc<ModelSource>) -> Result<Box<dyn EngineModel>> {
+    fn open(&self, source: Arc<ModelSource>, _most: u64) -> Result<Box<dyn EngineModel>> {
         Ok(Box::new(model::MockModel::open(source)?))
     }
 }

@@ -75,7 +75,7 @@ impl Runtime for OnnxRuntime {
         options::is_known(key)
     }
 
-    fn open(&self, source: Arc<ModelSource>) -> Result<Box<dyn EngineModel>> {
+    fn open(&self, source: Arc<ModelSource>, _most: u64) -> Result<Box<dyn EngineModel>> {
         let engine = load::engine(None)?;
         Ok(Box::new(model::OnnxModel::open(engine, source)?))
     }

@@ -133,7 +133,7 @@ fn read_metadata(file: &[u8], buffers: Tables, entry: Table, budget: &mut Budget
 }
 
 /// The bytes of a buffer, in the flatbuffer or, in files that are too large for its offsets, behind it.
-fn content<'a>(file: &'a [u8], buffer: Table<'a>) -> Option<&'a [u8]> {
+pub fn content<'a>(file: &'a [u8], buffer: Table<'a>) -> Option<&'a [u8]> {
     if let Some(data) = buffer.bytes(field::buffer::DATA) {
         return Some(data);
     }

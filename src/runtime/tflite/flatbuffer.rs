@@ -51,6 +51,44 @@ impl<'a> Table<'a> {
         self.field(id).map_or(Some(default), |at| take(self.bytes, at).map(u64::from_le_bytes))
     }
 
+    /// A signed number of 32 bits.
+    pub fn i32(self, id: usize, default: i32) -> Option<i32> {
+        self.field(id).map_or(Some(default), |at| take(self.bytes, at).map(i32::from_le_bytes))
+    }
+
+    /// A number of 8 bits.
+    pub fn u8(self, id: usize, default: u8) -> Option<u8> {
+        self.field(id).map_or(Some(default), |at| take(self.bytes, at).map(u8::from_le_bytes))
+    }
+
+    /// Whether the field is there.
+    pub fn has(self, id: usize) -> bool {
+        self.field(id).is_some()
+    }
+
+    /// Where the table is in the file.
+    pub fn position(self) -> usize {
+        self.at
+    }
+
+    /// A table inside this one; `None` where it is absent or damaged.
+    pub fn table(self, id: usize) -> Option<Table<'a>> {
+        Table::new(self.bytes, follow(self.bytes, self.field(id)?)?)
+    }
+
+    /// A vector of numbers of `N` bytes each; `None` where it is absent or damaged.
+    pub fn numbers<const N: usize>(self, id: usize) -> Option<&'a [[u8; N]]> {
+        let at = follow(self.bytes, self.field(id)?)?;
+        let count = usize::try_from(u32::from_le_bytes(take(self.bytes, at)?)).ok()?;
+        let content = self.bytes.get(at..)?.get(WORD..)?.get(..count.checked_mul(N)?)?;
+        Some(content.as_chunks().0)
+    }
+
+    /// The same as signed numbers of 32 bits; none where the field is absent or damaged.
+    pub fn ints(self, id: usize) -> impl ExactSizeIterator<Item = i32> + 'a {
+        self.numbers::<4>(id).unwrap_or_default().iter().map(|bytes| i32::from_le_bytes(*bytes))
+    }
+
     /// The bytes of a string, or of a vector of bytes.
     pub fn bytes(self, id: usize) -> Option<&'a [u8]> {
         let at = follow(self.bytes, self.field(id)?)?;
@@ -86,6 +124,10 @@ impl<'a> Tables<'a> {
     pub fn get(self, index: usize) -> Option<Table<'a>> {
         let at = (index < self.count).then(|| self.first + index * WORD)?;
         Table::new(self.bytes, follow(self.bytes, at)?)
+    }
+
+    pub fn len(self) -> usize {
+        self.count
     }
 
     pub fn iter(self) -> impl Iterator<Item = Option<Table<'a>>> {

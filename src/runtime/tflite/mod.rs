@@ -23,6 +23,7 @@ mod sentinel;
 mod settings;
 mod symbols;
 mod tensor;
+mod validate;
 
 #[cfg(test)]
 mod tests;
@@ -60,8 +61,8 @@ impl Runtime for Tflite {
         [settings::XNNPACK, settings::OPTIMIZATION].contains(&key)
     }
 
-    fn open(&self, source: Arc<ModelSource>) -> Result<Box<dyn EngineModel>> {
+    fn open(&self, source: Arc<ModelSource>, most: u64) -> Result<Box<dyn EngineModel>> {
         let engine = load::engine(None)?;
-        Ok(Box::new(model::Model::open(&engine.symbols, source)?))
+        Ok(Box::new(model::Model::open(&engine.symbols, source, most)?))
     }
 }

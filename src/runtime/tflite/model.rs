@@ -8,6 +8,7 @@ use super::file;
 use super::interpreter::{Interpreter, ParsedModel};
 use super::settings::Settings;
 use super::symbols::Symbols;
+use super::validate;
 use crate::base::{Dims, Gather, Metadata, Result, Side, Signature, Slot, SlotInfo, fail};
 use crate::runtime::{EngineContext, EngineModel, EngineOptions, ModelSource};
 
@@ -31,8 +32,9 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn open(symbols: &'static Symbols, source: Arc<ModelSource>) -> Result<Model> {
+    pub fn open(symbols: &'static Symbols, source: Arc<ModelSource>, most: u64) -> Result<Model> {
         let parsed = Arc::new(ParsedModel::parse(symbols, source.clone())?);
+        validate::check(source.bytes(), most)?;
         // only an interpreter knows the slots; it plans nothing, since some models cannot be planned as they are declared
         let interpreter = Interpreter::create(symbols, parsed.clone(), Settings::plain(), false)?;
         if let Some(complaint) = interpreter.complaint() {

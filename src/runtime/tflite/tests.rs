@@ -43,7 +43,7 @@ fn open_bytes(symbols: &'static Symbols, bytes: &[u8]) -> Result<model::Model> {
         }
     }
     let bytes = Aligned(Buffer::copy_of(bytes, 64).unwrap());
-    model::Model::open(symbols, Arc::new(ModelSource { bytes: Box::new(bytes), path: None }))
+    model::Model::open(symbols, Arc::new(ModelSource { bytes: Box::new(bytes), path: None }), u64::MAX)
 }
 
 fn open(name: &str) -> model::Model {
@@ -303,7 +303,7 @@ fn a_damaged_model_is_refused_with_the_parsers_own_words() {
     let bytes = std::fs::read(variable("ZB_TEST_MODELS").join("add4.tflite")).unwrap();
     for (name, damaged, word) in [("cut", &bytes[..bytes.len() / 2], "Flatbuffer"), ("empty", &bytes[..0], "")] {
         let source = ModelSource { bytes: Box::new(damaged.to_vec()), path: None };
-        let error = model::Model::open(symbols(), Arc::new(source)).err().expect(name);
+        let error = model::Model::open(symbols(), Arc::new(source), u64::MAX).err().expect(name);
         assert_eq!(error.status, Status::ModelInvalid);
         assert!(error.text.contains(word), "{name}: {error}");
     }

@@ -1,0 +1,105 @@
+//! Tensors by themselves: shapes, sizes, the bytes of constants, quantization.
+
+use super::graph::{Graph, Tensor, shown_dims};
+use super::schema::{field, kind};
+use super::sparsity;
+use crate::base::{Result, fail};
+
+pub fn check(graph: &Graph, most: u64) -> Result<()> {
+    for (index, tensor) in graph.tensors.iter().enumerate() {
+        check_shape(graph, index, tensor, most)?;
+        check_value(graph, index, tensor)?;
+        check_quantization(graph, index, tensor)?;
+        if tensor.is_sparse {
+            sparsity::check(tensor).map_err(|text| graph.fault(index, text))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_shape(graph: &Graph, index: usize, tensor: &Tensor, most: u64) -> Result<()> {
+    let shape = || shown_dims(&tensor.shape.iter().map(|dim| i64::from(*dim)).collect::<Vec<_>>());
+    // -1 is how some files write an open dimension into the shape itself
+    if tensor.shape.iter().any(|dim| *dim < -1) {
+        return Err(graph.fault(index, format!("its shape has a dimension below 0: {:?}", tensor.shape)));
+    }
+    if tensor.shape.contains(&-1) {
+        return Ok(());
+    }
+    if tensor.elements().is_none() {
+        return Err(graph.fault(index, format!("its shape {} has more elements than fit in 64 bits", shape())));
+    }
+    match tensor.bytes() {
+        Some(bytes) if bytes > most => fail!(
+            Unsupported,
+            "{}: {} of shape {} needs {bytes} bytes, over the limit of {most}: raise max_tensor_bytes in zb_model_options \
+             if that is meant",
+            graph.place(),
+            graph.label(index as i32),
+            shape()
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn check_value(graph: &Graph, index: usize, tensor: &Tensor) -> Result<()> {
+    let Some(value) = tensor.value else { return Ok(()) };
+    if tensor.kind == kind::STRING {
+        return check_strings(value, tensor).map_err(|text| graph.fault(index, text));
+    }
+    if tensor.is_sparse {
+        return Ok(());
+    }
+    match tensor.bytes() {
+        Some(bytes) if bytes != value.len() as u64 => {
+            let text = format!("its buffer has {} bytes, and {} needs {bytes}", value.len(), tensor.shown());
+            Err(graph.fault(index, text))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A count, then so many offsets and the end, then the bytes of the strings.
+fn check_strings(value: &[u8], tensor: &Tensor) -> std::result::Result<(), String> {
+    let words = value.as_chunks().0;
+    let word = |at: usize| words.get(at).map(|word| i64::from(i32::from_le_bytes(*word)));
+    let (Some(count), Some(elements)) = (word(0), tensor.elements()) else {
+        return Err("its buffer is too short for strings".to_owned());
+    };
+    if u64::try_from(count) != Ok(elements) {
+        return Err(format!("its buffer has {count} strings, and its shape {elements}"));
+    }
+    let mut last = 4 * (count + 2);
+    for at in 0..=count {
+        let offset = usize::try_from(at).ok().and_then(|at| word(at + 1));
+        match offset {
+            Some(offset) if offset >= last && offset <= value.len() as i64 => last = offset,
+            _ => return Err(format!("the offset of string {at} in its buffer leads out of it")),
+        }
+    }
+    Ok(())
+}
+
+fn check_quantization(graph: &Graph, index: usize, tensor: &Tensor) -> Result<()> {
+    let Some(table) = tensor.table.table(field::tensor::QUANTIZATION) else { return Ok(()) };
+    let scales = table.numbers::<4>(field::quantization::SCALE).unwrap_or_default();
+    let zero_points = table.numbers::<8>(field::quantization::ZERO_POINT).unwrap_or_default();
+    let dimension = table.i32(field::quantization::DIMENSION, 0).unwrap_or(0);
+    let fault = |text: String| Err(graph.fault(index, text));
+    // the engine takes both or neither
+    if scales.is_empty() || zero_points.is_empty() {
+        return Ok(());
+    }
+    if zero_points.len() != scales.len() && zero_points.len() != 1 {
+        return fault(format!("its quantization has {} scales and {} zero points", scales.len(), zero_points.len()));
+    }
+    if scales.len() > 1 {
+        let Some(dim) = usize::try_from(dimension).ok().and_then(|at| tensor.shape.get(at)) else {
+            return fault(format!("it is quantized along dimension {dimension}, and has {}", tensor.shape.len()));
+        };
+        if *dim >= 0 && scales.len() as i64 != i64::from(*dim) {
+            return fault(format!("its quantization has {} scales for a dimension of {dim}", scales.len()));
+        }
+    }
+    Ok(())
+}

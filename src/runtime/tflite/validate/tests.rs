@@ -1,0 +1,3 @@
+//! Files that pass, and files that do not.
+
+mod real;
