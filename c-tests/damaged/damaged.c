@@ -15,15 +15,15 @@
 
 /* The first three of each engine are those of the figures; the rest are for --models all. */
 static subject subjects[] = {
-    {"models/okay_nabu.tflite", ENGINE_TFLITE, {0}, 0, NULL, 0},
-    {"packages/pyopen_wakeword/pyopen_wakeword/models/hey_jarvis.tflite", ENGINE_TFLITE, {0}, 0, NULL, 0},
-    {"models/embedding.tflite", ENGINE_TFLITE, {0}, 0, NULL, 0},
-    {"models/melspectrogram.tflite", ENGINE_TFLITE, {1, 1280}, 0, NULL, 0},
-    {"models/basic_pitch.tflite", ENGINE_TFLITE, {0}, 0, NULL, 0},
-    {"packages/pyopen_wakeword/pyopen_wakeword/models/hey_rhasspy.tflite", ENGINE_TFLITE, {0}, 0, NULL, 0},
-    {"models/silero_vad.onnx", ENGINE_ONNXRUNTIME, {1, 576, 1}, 16000, NULL, 0},
-    {"models/basic_pitch.onnx", ENGINE_ONNXRUNTIME, {0}, 0, NULL, 0},
-    {"packages/silero_vad/silero_vad/data/silero_vad_16k_op15.onnx", ENGINE_ONNXRUNTIME, {1, 576, 1}, 16000, NULL, 0},
+    {"models/okay_nabu.tflite", ENGINE_TFLITE, {{0, {0}}}, 0, NULL, 0},
+    {"packages/pyopen_wakeword/pyopen_wakeword/models/hey_jarvis.tflite", ENGINE_TFLITE, {{0, {0}}}, 0, NULL, 0},
+    {"models/embedding.tflite", ENGINE_TFLITE, {{0, {0}}}, 0, NULL, 0},
+    {"models/melspectrogram.tflite", ENGINE_TFLITE, {{2, {1, 1280}}}, 0, NULL, 0},
+    {"models/basic_pitch.tflite", ENGINE_TFLITE, {{0, {0}}}, 0, NULL, 0},
+    {"packages/pyopen_wakeword/pyopen_wakeword/models/hey_rhasspy.tflite", ENGINE_TFLITE, {{0, {0}}}, 0, NULL, 0},
+    {"models/silero_vad.onnx", ENGINE_ONNXRUNTIME, {{2, {1, 576}}, {3, {2, 1, 128}}}, 16000, NULL, 0},
+    {"models/basic_pitch.onnx", ENGINE_ONNXRUNTIME, {{0, {0}}}, 0, NULL, 0},
+    {"packages/silero_vad/silero_vad/data/silero_vad_16k_op15.onnx", ENGINE_ONNXRUNTIME, {{2, {1, 576}}, {3, {2, 1, 128}}}, 16000, NULL, 0},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects, STANDARD = 3 };
 
@@ -33,7 +33,7 @@ typedef struct settings {
     plan plan; /* of an engine */
 } settings;
 
-static const lane *const lanes[LANES] = {&lane_raw, &lane_validator, NULL};
+static const lane *const lanes[LANES] = {&lane_raw, &lane_validator, &lane_preflight};
 
 static void fail(const char *what, const char *which)
 {

@@ -86,8 +86,7 @@ static int refused(outcome *told, const char *text)
     return 0;
 }
 
-/* Memory for one input; open dimensions become what the table of models says. */
-static int make_input(session *open, size_t slot, const int64_t **open_dims, outcome *told)
+static int make_input(session *open, const subject *model, size_t slot, outcome *told)
 {
     OrtTypeInfo *info;
     const OrtTensorTypeAndShapeInfo *shape = NULL;
@@ -113,7 +112,7 @@ static int make_input(session *open, size_t slot, const int64_t **open_dims, out
     size_t size = (size_t)element_of(type).size;
     for (size_t i = 0; i < rank; i++) {
         if (dims[i] < 0) {
-            dims[i] = **open_dims == 0 ? 1 : *(*open_dims)++;
+            dims[i] = open_dim(model, slot, i);
         }
         if (__builtin_mul_overflow(size, (size_t)dims[i], &size) || size > MOST_TENSOR_BYTES) {
             return refused(told, "an input over the harness's limit");
@@ -129,7 +128,6 @@ static int make_input(session *open, size_t slot, const int64_t **open_dims, out
 
 static int find_slots(session *open, const subject *model, outcome *told)
 {
-    const int64_t *open_dims = model->open_dims;
     if (!done(api.SessionGetInputCount(open->raw, &open->inputs), told) ||
         !done(api.SessionGetOutputCount(open->raw, &open->outputs), told) ||
         !done(api.GetAllocatorWithDefaultOptions(&open->allocator), told) ||
@@ -141,7 +139,7 @@ static int find_slots(session *open, const subject *model, outcome *told)
     }
     for (size_t i = 0; i < open->inputs; i++) {
         if (!done(api.SessionGetInputName(open->raw, i, open->allocator, &open->names[i]), told) ||
-            !make_input(open, i, &open_dims, told)) {
+            !make_input(open, model, i, told)) {
             return 0;
         }
     }

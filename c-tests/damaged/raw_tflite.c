@@ -64,18 +64,18 @@ static int dtype_of(int type)
     return type >= 0 && type < (int)(sizeof known / sizeof *known) ? known[type] : 0;
 }
 
-/* Settles open shapes as the table of models says. TFLite's file has a 1 where a dimension is open, so there the rank tells. */
+/* TFLite's file has a 1 where a dimension is open, so the table of models tells which input is to have another shape. */
 static int resize(const subject *model, object *interpreter)
 {
-    int dims[4], rank = 0;
-    while (rank < 4 && model->open_dims[rank] != 0) {
-        dims[rank] = (int)model->open_dims[rank];
-        rank++;
-    }
-    if (rank == 0 || api.InterpreterGetInputTensorCount(interpreter) < 1) {
+    const shape *first = &model->shapes[0];
+    int dims[4];
+    if (first->rank == 0 || api.InterpreterGetInputTensorCount(interpreter) < 1) {
         return 0;
     }
-    return api.InterpreterResizeInputTensor(interpreter, 0, dims, rank);
+    for (uint32_t i = 0; i < first->rank; i++) {
+        dims[i] = (int)first->dims[i];
+    }
+    return api.InterpreterResizeInputTensor(interpreter, 0, dims, (int32_t)first->rank);
 }
 
 static void fill_inputs(const subject *model, object *interpreter, int value)

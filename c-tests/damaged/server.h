@@ -4,8 +4,6 @@
 
 #include "mutant.h"
 
-enum { LONGEST_SECONDS = 20 };
-
 /* Memory for the outcomes of so many trials, which child processes share. */
 outcome *make_outcomes(size_t count);
 /* Runs every mutant of the model through the lane, `jobs` at a time; 0 if that was not possible. */

@@ -49,6 +49,11 @@ void fill(const subject *model, void *data, size_t bytes, int dtype, int value)
     }
 }
 
+int64_t open_dim(const subject *model, size_t input, size_t dim)
+{
+    return input < MOST_SHAPES && dim < model->shapes[input].rank ? model->shapes[input].dims[dim] : 1;
+}
+
 static void raw_preload(int engine)
 {
     (engine == ENGINE_TFLITE ? raw_tflite_preload : raw_ort_preload)();

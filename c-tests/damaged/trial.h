@@ -19,12 +19,19 @@ typedef struct outcome {
     char text[236];        /* why it was refused */
 } outcome;
 
+enum { MOST_SHAPES = 2 };
+
+typedef struct shape {
+    uint32_t rank;
+    int64_t dims[4];
+} shape;
+
 /* A real model. */
 typedef struct subject {
     const char *path; /* below .deps */
     int engine;
-    /* what open dimensions of inputs become, in the order in which they come; then 1 */
-    int64_t open_dims[4];
+    /* of the first inputs, where they have open dimensions; rank 0: 1 for each open dimension */
+    shape shapes[MOST_SHAPES];
     /* what inputs of 64-bit numbers are filled with, where a model takes few values; 0: zeros and ones */
     int64_t number;
     unsigned char *bytes;
@@ -39,11 +46,13 @@ typedef struct lane {
     void (*run)(const subject *model, const unsigned char *bytes, size_t size, outcome *told);
 } lane;
 
-extern const lane lane_raw, lane_validator;
+extern const lane lane_raw, lane_validator, lane_preflight;
 
 /* The largest tensor that zerobind is asked to allow. */
 enum { MOST_TENSOR_BYTES = 256 << 20 };
 
+/* What an open dimension of an input becomes. */
+int64_t open_dim(const subject *model, size_t input, size_t dim);
 /* Ends the trial as refused; the text is cut to what there is room for. */
 void refuse(outcome *told, int status, const char *text);
 /* Every element becomes 0 or 1, or what the model needs. */

@@ -4,6 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+zb_context_options without_xnnpack(void)
+{
+    static const zb_option plain = {"tflite.xnnpack", "false"};
+    zb_context_options options = ZB_CONTEXT_OPTIONS_INIT;
+    options.options = &plain;
+    options.option_count = 1;
+    return options;
+}
+
 static void zerobind_preload(int engine)
 {
     if (zb_runtime_load(engine == ENGINE_TFLITE ? ZB_RUNTIME_TFLITE : ZB_RUNTIME_ONNXRUNTIME, NULL) != ZB_OK) {
@@ -11,8 +20,7 @@ static void zerobind_preload(int engine)
     }
 }
 
-/* Whether it went well; else the trial is over. */
-static int done(zb_status status, outcome *told)
+int done(zb_status status, outcome *told)
 {
     char text[sizeof told->text] = "";
     if (status != ZB_OK) {
@@ -32,7 +40,6 @@ zb_model_options model_options(const subject *model)
 
 static int settle_shapes(const subject *subject, zb_model *model, zb_context *context, uint32_t inputs, outcome *told)
 {
-    const int64_t *open_dims = subject->open_dims;
     for (uint32_t i = 0; i < inputs; i++) {
         zb_slot_info info = ZB_SLOT_INFO_INIT;
         int is_open = 0;
@@ -40,13 +47,10 @@ static int settle_shapes(const subject *subject, zb_model *model, zb_context *co
             return 0;
         }
         for (uint32_t dim = 0; dim < info.desc.rank; dim++) {
-            int is_open_dim = info.desc.dims[dim] < 0;
-            if (is_open_dim) {
+            if (info.desc.dims[dim] < 0) {
                 is_open = 1;
-                info.desc.dims[dim] = *open_dims == 0 ? 1 : *open_dims;
+                info.desc.dims[dim] = open_dim(subject, i, dim);
             }
-            /* of TFLite's models the table has the whole shape of the first input */
-            open_dims += *open_dims != 0 && (subject->engine == ENGINE_TFLITE || is_open_dim);
         }
         if (is_open && !done(zb_context_resize_input(context, ZB_INPUT(i), info.desc.dims, info.desc.rank), told)) {
             return 0;
@@ -86,7 +90,7 @@ static int run_on(const subject *subject, zb_context *context, uint32_t inputs, 
     return 1;
 }
 
-static int run_configured(const subject *subject, zb_model *model, const zb_context_options *options, outcome *told)
+int run_configured(const subject *subject, zb_model *model, const zb_context_options *options, outcome *told)
 {
     zb_context *context = NULL;
     uint32_t inputs = 0, outputs = 0;
@@ -114,11 +118,8 @@ void run_with_zerobind(const subject *subject, const unsigned char *bytes, size_
     }
     int works = run_configured(subject, model, NULL, told);
     if (subject->engine == ENGINE_TFLITE) {
-        const zb_option plain = {"tflite.xnnpack", "false"};
-        zb_context_options context_options = ZB_CONTEXT_OPTIONS_INIT;
-        context_options.options = &plain;
-        context_options.option_count = 1;
-        works |= run_configured(subject, model, &context_options, told);
+        const zb_context_options plain = without_xnnpack();
+        works |= run_configured(subject, model, &plain, told);
     }
     zb_model_destroy(model);
     if (works) {

@@ -8,33 +8,25 @@ use std::path::{Component, Path};
 use crate::base::room::Lossy;
 use crate::base::{Result, fail};
 use crate::runtime::ModelSource;
-use crate::runtime::format::onnx;
 use crate::runtime::format::wire::{Field, Fields, Value};
 
 /// How the engine marks, in its own memory, a tensor whose "file" is an address.
 const ADDRESS_MARKER: &[u8] = b"_ORT_MEM_ADDR_";
 
-/// The engine's reader gives up at 100 messages inside each other.
-const DEEPEST: usize = 256;
-
 /// No system has longer paths.
 const LONGEST: usize = 32 << 10;
 
 /// Refuses references that are not to a file in the folder of the model or below it.
-pub fn check(source: &ModelSource) -> Result<()> {
-    if onnx::is_ort_format(source.bytes()) {
-        return Ok(());
-    }
-    let folder = source.path.as_deref().map(|path| path.parent().unwrap_or(Path::new("")));
-    visit(source.bytes(), &mut |location| check_location(location, folder))
+pub fn check(tensor: &[u8], source: &ModelSource) -> Result<()> {
+    check_tensor(tensor, &mut |location| check_location(location, source.path.as_deref()))
 }
 
-fn check_location(location: &[u8], folder: Option<&Path>) -> Result<()> {
+fn check_location(location: &[u8], model: Option<&Path>) -> Result<()> {
     let name = Lossy(location);
     if location.windows(ADDRESS_MARKER.len()).any(|window| window == ADDRESS_MARKER) {
         return fail!(ModelInvalid, "a tensor refers to an address in memory ('{name}') in the place of a file");
     }
-    let Some(folder) = folder else {
+    let Some(model) = model else {
         return fail!(
             Unsupported,
             "the weights of this model are in another file ('{name}'), which is found only when the model is opened by \
@@ -52,11 +44,30 @@ fn check_location(location: &[u8], folder: Option<&Path>) -> Result<()> {
             name.len()
         );
     }
-    let file = folder.join(&name);
+    let file = model.parent().unwrap_or(Path::new("")).join(&name);
     if !file.is_file() {
         return fail!(Io, "the weights of this model are in {}, which is missing or not a file", file.display());
     }
+    if !lies_with(&file, model) {
+        return fail!(
+            ModelInvalid,
+            "a tensor refers to '{name}', which is a link to a file that is not in the folder of the model"
+        );
+    }
     Ok(())
+}
+
+/// Whether a file, wherever links lead, is in the folder of the model, or in that of the file that the model's path is a link
+/// to: stores that keep files under their hashes link to both from a folder with their names.
+fn lies_with(file: &Path, model: &Path) -> bool {
+    let folder = match model.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let Ok(file) = file.canonicalize() else { return false };
+    let folders =
+        [folder.canonicalize().ok(), model.canonicalize().ok().and_then(|model| Some(model.parent()?.to_owned()))];
+    folders.into_iter().flatten().any(|folder| file.starts_with(folder))
 }
 
 fn leads_out(location: &Path) -> bool {
@@ -70,51 +81,6 @@ fn leads_out(location: &Path) -> bool {
         }
         depth < 0
     })
-}
-
-/// The messages on the way to a tensor.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Message {
-    Model,
-    Training,
-    Function,
-    Graph,
-    Node,
-    Attribute,
-    Sparse,
-    Tensor,
-}
-
-/// What the field of this number in this message contains, if that is on the way.
-fn inside(message: Message, number: u32) -> Option<Message> {
-    match (message, number) {
-        (Message::Model, 7) | (Message::Training, 1 | 2) | (Message::Attribute, 6 | 11) => Some(Message::Graph),
-        (Message::Model, 20) => Some(Message::Training),
-        (Message::Model, 25) => Some(Message::Function),
-        (Message::Graph, 1) | (Message::Function, 7) => Some(Message::Node),
-        (Message::Node, 5) | (Message::Function, 11) => Some(Message::Attribute),
-        (Message::Graph, 15) | (Message::Attribute, 22 | 23) => Some(Message::Sparse),
-        (Message::Graph, 5) | (Message::Attribute, 5 | 10) | (Message::Sparse, 1 | 2) => Some(Message::Tensor),
-        _ => None,
-    }
-}
-
-/// Calls `check` with the location of every tensor whose elements are elsewhere. Skips over elements in the model itself.
-fn visit(model: &[u8], check: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let mut open = vec![(Message::Model, Fields::new(model))];
-    while let Some((message, fields)) = open.last_mut() {
-        let Some(field) = fields.next() else {
-            open.pop();
-            continue;
-        };
-        let Value::Bytes(bytes) = field.value else { continue };
-        match inside(*message, field.number) {
-            Some(Message::Tensor) => check_tensor(bytes, check)?,
-            Some(message) if open.len() < DEEPEST => open.push((message, Fields::new(bytes))),
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 fn check_tensor(tensor: &[u8], check: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
@@ -143,9 +109,9 @@ fn locations(entry: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::walk::{self, Found};
     use super::*;
     use crate::base::Status;
-    use proptest::prelude::*;
     use std::path::PathBuf;
 
     fn field(number: u8, content: &[u8]) -> Vec<u8> {
@@ -165,7 +131,12 @@ mod tests {
 
     fn checked(model: &[u8], path: Option<&str>) -> Option<Status> {
         let source = ModelSource { bytes: Box::new(model.to_vec()), path: path.map(PathBuf::from) };
-        check(&source).err().map(|error| error.status)
+        walk::visit(model, &mut |found| match found {
+            Found::Tensor(tensor) => check(tensor, &source),
+            Found::Sparse(_) => Ok(()),
+        })
+        .err()
+        .map(|error| error.status)
     }
 
     /// The same tensor in each place of a model where one can be.
@@ -200,14 +171,6 @@ mod tests {
         }
         for outside in ["../weights", "a/../../weights", "/dev/zero", "./..", "a/../../m/weights"] {
             assert!(leads_out(Path::new(outside)), "{outside}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_read_to_the_end(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-            let _ = visit(&bytes, &mut |_| Ok(()));
-            let _ = visit(&field(7, &bytes[..bytes.len().min(120)]), &mut |_| Ok(()));
         }
     }
 }

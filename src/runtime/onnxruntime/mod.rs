@@ -15,6 +15,7 @@ mod dynamic;
 mod external;
 mod failure;
 mod graph;
+mod limits;
 #[cfg(feature = "linked")]
 mod linked;
 mod load;
@@ -36,6 +37,7 @@ mod tensor;
 mod terminate;
 mod uses;
 mod value;
+mod walk;
 
 #[cfg(test)]
 mod tests;
@@ -75,8 +77,8 @@ impl Runtime for OnnxRuntime {
         options::is_known(key)
     }
 
-    fn open(&self, source: Arc<ModelSource>, _most: u64) -> Result<Box<dyn EngineModel>> {
+    fn open(&self, source: Arc<ModelSource>, most: u64) -> Result<Box<dyn EngineModel>> {
         let engine = load::engine(None)?;
-        Ok(Box::new(model::OnnxModel::open(engine, source)?))
+        Ok(Box::new(model::OnnxModel::open(engine, source, most)?))
     }
 }

@@ -4,16 +4,17 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::context::OnnxContext;
 use super::describe;
-use super::external;
 use super::failure::{Failure, NO_SUCH_FILE};
 use super::load::Engine;
-use super::metadata;
 use super::names::Names;
 use super::options::Settings;
 use super::quantization;
 use super::session::Session;
+use super::walk::{self, Found};
+use super::{external, limits, metadata};
 use crate::base::room::push;
 use crate::base::{Error, Gather, Metadata, Result, Side, Signature, Slot, SlotInfo, Status, fail, text};
+use crate::runtime::format::onnx;
 use crate::runtime::{EngineContext, EngineModel, EngineOptions, ModelSource};
 
 /// What contexts need to know of their model.
@@ -38,10 +39,24 @@ struct Sessions {
     all: Vec<(Settings, Weak<Session>)>,
 }
 
+/// What the engine is not to see of a model.
+fn check(source: &ModelSource, most: u64) -> Result<()> {
+    if onnx::is_ort_format(source.bytes()) {
+        return Ok(());
+    }
+    walk::visit(source.bytes(), &mut |found| {
+        limits::check(&found, most)?;
+        match found {
+            Found::Tensor(tensor) => external::check(tensor, source),
+            Found::Sparse(_) => Ok(()),
+        }
+    })
+}
+
 impl OnnxModel {
-    pub fn open(engine: &'static Engine, source: Arc<ModelSource>) -> Result<OnnxModel> {
+    pub fn open(engine: &'static Engine, source: Arc<ModelSource>, most: u64) -> Result<OnnxModel> {
         let settings = Settings::default();
-        external::check(&source)?;
+        check(&source, most)?;
         let session = Arc::new(Session::open(engine, &source, &settings).map_err(unreadable)?);
         let mut slots = Slots::read(&session)?;
         quantization::note(source.bytes(), &mut slots)?;

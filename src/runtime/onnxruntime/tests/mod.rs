@@ -42,19 +42,19 @@ fn from_bytes(bytes: Vec<u8>) -> Arc<ModelSource> {
 
 fn open(name: &str) -> OnnxModel {
     let source = from_file(name);
-    OnnxModel::open(load::engine(None).unwrap(), source).unwrap()
+    OnnxModel::open(load::engine(None).unwrap(), source, u64::MAX).unwrap()
 }
 
 /// A model that a test wrote.
 fn written(model: Vec<u8>) -> OnnxModel {
     models();
-    OnnxModel::open(load::engine(None).unwrap(), from_bytes(model)).unwrap()
+    OnnxModel::open(load::engine(None).unwrap(), from_bytes(model), u64::MAX).unwrap()
 }
 
 /// Why a model that a test wrote cannot be opened.
 fn unopened(model: Vec<u8>) -> Error {
     models();
-    OnnxModel::open(load::engine(None).unwrap(), from_bytes(model)).err().unwrap()
+    OnnxModel::open(load::engine(None).unwrap(), from_bytes(model), u64::MAX).err().unwrap()
 }
 
 /// A context with default options at the declared shapes, every open dimension being `open`.

@@ -82,13 +82,14 @@ fn damage_is_found_when_a_model_is_opened() {
     let engine = load::engine(None);
     let model = bytes_of("basic_pitch.onnx");
     for length in [1, 10, 100, model.len() / 2, model.len() - 1] {
-        let error = OnnxModel::open(engine.as_ref().unwrap(), from_bytes(model[..length].to_vec())).err().unwrap();
+        let error =
+            OnnxModel::open(engine.as_ref().unwrap(), from_bytes(model[..length].to_vec()), u64::MAX).err().unwrap();
         assert_eq!(error.status, Status::ModelInvalid, "{length} bytes: {}", error.text);
         assert!(length < 10 || OnnxRuntime.recognises(&model[..length]), "{length}");
     }
     for bytes in [vec![], b"\x18\0\0\0ORTM and no more".to_vec(), vec![0; 4096]] {
         assert_eq!(
-            OnnxModel::open(engine.as_ref().unwrap(), from_bytes(bytes)).err().unwrap().status,
+            OnnxModel::open(engine.as_ref().unwrap(), from_bytes(bytes), u64::MAX).err().unwrap().status,
             Status::ModelInvalid
         );
     }
@@ -103,7 +104,8 @@ fn weights_in_another_file_are_found_by_path_only() {
     context.run().unwrap();
     assert_eq!(read(context.output(Slot::output(0)).unwrap().memory)[1023], 1023.0);
 
-    let error = OnnxModel::open(load::engine(None).unwrap(), from_bytes(bytes_of("external.onnx"))).err().unwrap();
+    let error =
+        OnnxModel::open(load::engine(None).unwrap(), from_bytes(bytes_of("external.onnx")), u64::MAX).err().unwrap();
     assert_eq!(error.status, Status::Unsupported);
     assert!(error.text.contains("external.data"), "{}", error.text);
 }

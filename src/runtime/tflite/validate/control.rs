@@ -6,7 +6,8 @@ use crate::base::{Result, fail};
 
 /// Refuses a graph that calls itself, on whatever way.
 pub fn check(model: &Model) -> Result<()> {
-    let calls: Vec<Vec<usize>> = model.graphs.iter().map(|graph| graph.operators.iter().flat_map(called).collect()).collect();
+    let calls: Vec<Vec<usize>> =
+        model.graphs.iter().map(|graph| graph.operators.iter().flat_map(called).collect()).collect();
     if model.graphs.is_empty() {
         return fail!(ModelInvalid, "it has no subgraph");
     }

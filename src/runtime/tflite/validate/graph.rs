@@ -62,7 +62,7 @@ impl<'a> Model<'a> {
 
 /// What a table is that leads out of the file.
 fn unreadable<T>(what: &str) -> Result<T> {
-    fail!(ModelInvalid, "{what} cannot be read: an offset in it leads out of the file")
+    fail!(ModelInvalid, "{what} cannot be read: an offset to it or in it leads nowhere in the file")
 }
 
 /// The numbers of the operators' kinds. Old files have only a field of eight bits, newer ones both.
@@ -162,9 +162,12 @@ impl<'a> Tensor<'a> {
     /// The whole numbers of a constant; `None` where it is none, or of another type.
     pub fn integers(&self) -> Option<Vec<i64>> {
         let value = self.value.filter(|_| !self.is_sparse)?;
+        // a buffer may be longer than its tensor
+        let count = usize::try_from(self.elements()?).ok()?;
+        let narrow = |word: &[u8; 4]| i32::from_le_bytes(*word).into();
         match self.kind {
-            kind::I32 => Some(value.as_chunks().0.iter().map(|word| i32::from_le_bytes(*word).into()).collect()),
-            kind::I64 => Some(value.as_chunks().0.iter().map(|word| i64::from_le_bytes(*word)).collect()),
+            kind::I32 => Some(value.as_chunks().0.iter().take(count).map(narrow).collect()),
+            kind::I64 => Some(value.as_chunks().0.iter().take(count).map(|word| i64::from_le_bytes(*word)).collect()),
             _ => None,
         }
     }
@@ -203,7 +206,10 @@ fn read_value<'a>(file: &'a [u8], tensor: Table<'a>, buffers: Tables<'a>) -> Res
     }
     match buffers.get(number).and_then(|buffer| content(file, buffer)) {
         Some(value) => Ok(Some(value).filter(|value| !value.is_empty())),
-        None => fail!(ModelInvalid, "at byte {place}: its buffer {number} leads out of the file"),
+        None => fail!(
+            ModelInvalid,
+            "at byte {place}: its buffer {number} cannot be read: an offset leads nowhere in the file"
+        ),
     }
 }
 

@@ -51,7 +51,8 @@ fn expect_made(graph: &Graph, makers: &[Maker], index: usize, use_of_it: &str) -
     if makers[index] != Maker::Nobody {
         return Ok(());
     }
-    Err(graph.fault(index, format!("{use_of_it}, and nothing before makes it: no operator, no input, no value in the file")))
+    Err(graph
+        .fault(index, format!("{use_of_it}, and nothing before makes it: no operator, no input, no value in the file")))
 }
 
 fn expect_free(graph: &Graph, makers: &[Maker], index: usize, number: usize) -> Result<()> {
@@ -62,5 +63,6 @@ fn expect_free(graph: &Graph, makers: &[Maker], index: usize, number: usize) -> 
         Maker::Operator(earlier) => &format!("operator {earlier} writes it already"),
         Maker::Always | Maker::Nobody => return Ok(()),
     };
-    Err(graph.fault(index, format!("operator {number} {} writes it, and {text}", name_of(graph.operators[number].code))))
+    Err(graph
+        .fault(index, format!("operator {number} {} writes it, and {text}", name_of(graph.operators[number].code))))
 }

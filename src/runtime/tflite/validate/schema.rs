@@ -60,9 +60,12 @@ pub mod field {
 /// Numbers of element types.
 pub mod kind {
     pub const I32: u8 = 2;
+    pub const U8: u8 = 3;
     pub const I64: u8 = 4;
     pub const STRING: u8 = 5;
     pub const BOOL: u8 = 6;
+    pub const I16: u8 = 7;
+    pub const I8: u8 = 9;
     pub const RESOURCE: u8 = 13;
 }
 
@@ -81,25 +84,8 @@ pub fn bits(kind: u8) -> Option<u64> {
 
 pub fn kind_name(kind: u8) -> &'static str {
     const NAMES: [&str; 19] = [
-        "f32",
-        "f16",
-        "i32",
-        "u8",
-        "i64",
-        "string",
-        "bool",
-        "i16",
-        "c64",
-        "i8",
-        "f64",
-        "c128",
-        "u64",
-        "resource",
-        "variant",
-        "u32",
-        "u16",
-        "i4",
-        "bf16",
+        "f32", "f16", "i32", "u8", "i64", "string", "bool", "i16", "c64", "i8", "f64", "c128", "u64", "resource",
+        "variant", "u32", "u16", "i4", "bf16",
     ];
     NAMES.get(usize::from(kind)).copied().unwrap_or("an unknown type")
 }

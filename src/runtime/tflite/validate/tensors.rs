@@ -1,7 +1,7 @@
 //! Tensors by themselves: shapes, sizes, the bytes of constants, quantization.
 
 use super::graph::{Graph, Tensor, shown_dims};
-use super::schema::{field, kind};
+use super::schema::{field, kind, kind_name};
 use super::sparsity;
 use crate::base::{Result, fail};
 
@@ -51,7 +51,7 @@ fn check_value(graph: &Graph, index: usize, tensor: &Tensor) -> Result<()> {
         return Ok(());
     }
     match tensor.bytes() {
-        Some(bytes) if bytes != value.len() as u64 => {
+        Some(bytes) if bytes > value.len() as u64 => {
             let text = format!("its buffer has {} bytes, and {} needs {bytes}", value.len(), tensor.shown());
             Err(graph.fault(index, text))
         }
@@ -80,6 +80,17 @@ fn check_strings(value: &[u8], tensor: &Tensor) -> std::result::Result<(), Strin
     Ok(())
 }
 
+/// What can be stored for 0, of types that are quantized by a zero point. The engine keeps it in 32 bits.
+fn zero_point_range(kind: u8) -> Option<std::ops::RangeInclusive<i64>> {
+    match kind {
+        kind::U8 => Some(0..=255),
+        kind::I8 => Some(-128..=127),
+        kind::I16 => Some(-32768..=32767),
+        kind::I32 => Some(i64::from(i32::MIN)..=i64::from(i32::MAX)),
+        _ => None,
+    }
+}
+
 fn check_quantization(graph: &Graph, index: usize, tensor: &Tensor) -> Result<()> {
     let Some(table) = tensor.table.table(field::tensor::QUANTIZATION) else { return Ok(()) };
     let scales = table.numbers::<4>(field::quantization::SCALE).unwrap_or_default();
@@ -92,6 +103,12 @@ fn check_quantization(graph: &Graph, index: usize, tensor: &Tensor) -> Result<()
     }
     if zero_points.len() != scales.len() && zero_points.len() != 1 {
         return fault(format!("its quantization has {} scales and {} zero points", scales.len(), zero_points.len()));
+    }
+    if let Some(range) = zero_point_range(tensor.kind) {
+        let numbers = zero_points.iter().map(|bytes| i64::from_le_bytes(*bytes));
+        if let Some(bad) = numbers.into_iter().find(|number| !range.contains(number)) {
+            return fault(format!("its zero point is {bad}, which {} cannot hold", kind_name(tensor.kind)));
+        }
     }
     if scales.len() > 1 {
         let Some(dim) = usize::try_from(dimension).ok().and_then(|at| tensor.shape.get(at)) else {

@@ -24,9 +24,19 @@ pub fn called(operator: &Operator) -> Vec<usize> {
 fn graph<'m, 'a>(node: &Node<'m, 'a>, id: usize, what: &str) -> Result<&'m Graph<'a>> {
     let number = node.option(id, 0);
     let found = usize::try_from(number).ok().and_then(|number| node.model.graphs.get(number));
-    found.ok_or_else(|| {
-        node.fault(format!("its {what} is subgraph {number}, and the model has {}", node.model.graphs.len()))
-    })
+    let Some(found) = found else {
+        return Err(
+            node.fault(format!("its {what} is subgraph {number}, and the model has {}", node.model.graphs.len()))
+        );
+    };
+    // the engine shares memory between the two sides, one by one
+    let twice = |(at, index): (usize, &i32)| found.inputs[..at].contains(index).then_some(*index);
+    match found.inputs.iter().enumerate().find_map(twice) {
+        Some(index) => {
+            Err(node.fault(format!("its {what}, {}, has {} as an input twice", found.place(), found.label(index))))
+        }
+        None => Ok(found),
+    }
 }
 
 /// Tensors of the operator against those of the graph that it calls.
@@ -39,7 +49,8 @@ fn expect_slots(node: &Node, of: &Graph, side: &str, outer: &[i32], inner: &[i32
         let (Some(given), Some(wanted)) = (node.graph.tensor(*outer), of.tensor(*inner)) else { continue };
         if given.kind != wanted.kind {
             let (given, wanted) = (kind_name(given.kind), kind_name(wanted.kind));
-            let text = format!("it gives {given} for {} {position} of {name}, which is {wanted}", &side[..side.len() - 1]);
+            let text =
+                format!("it gives {given} for {} {position} of {name}, which is {wanted}", &side[..side.len() - 1]);
             return Err(node.fault(text));
         }
     }

@@ -26,7 +26,9 @@ pub fn reshape(node: &Node) -> Result<()> {
     let Some(wanted) = target(node) else { return Ok(()) };
     let is_bad = |dim: &&i64| **dim < -1;
     if wanted.iter().any(|dim| is_bad(&dim)) || wanted.iter().filter(|dim| **dim == -1).count() > 1 {
-        return Err(node.fault(format!("the shape that it is to make is {wanted:?}: at most one dimension can be left open")));
+        return Err(
+            node.fault(format!("the shape that it is to make is {wanted:?}: at most one dimension can be left open"))
+        );
     }
     let known = wanted.iter().filter(|dim| **dim >= 0).try_fold(1i64, |product, dim| product.checked_mul(*dim));
     let Some(known) = known else {

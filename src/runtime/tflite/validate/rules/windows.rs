@@ -39,9 +39,11 @@ fn places(node: &Node, ids: &Ids, side: usize, image: i64, filter: i64) -> Resul
 
 fn check_bias(node: &Node, position: usize, channels: i64) -> Result<()> {
     match node.input(position).and_then(|bias| bias.elements()) {
-        Some(count) if node.dims(position).is_some_and(|dims| dims.iter().all(|dim| *dim >= 0)) => {
-            node.expect_same(format!("the number of elements of {}", node.label_input(position)), count as i64, channels)
-        }
+        Some(count) if node.dims(position).is_some_and(|dims| dims.iter().all(|dim| *dim >= 0)) => node.expect_same(
+            format!("the number of elements of {}", node.label_input(position)),
+            count as i64,
+            channels,
+        ),
         _ => Ok(()),
     }
 }

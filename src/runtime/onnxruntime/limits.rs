@@ -1,0 +1,127 @@
+//! The sizes that a model gives its constants, before the engine makes room for them.
+
+use super::walk::Found;
+use crate::base::{Result, fail};
+use crate::runtime::format::wire::{Fields, Value};
+
+/// Refuses a constant that needs more than `most` bytes, whatever the model has of it: the engine makes room first.
+pub fn check(found: &Found, most: u64) -> Result<()> {
+    let (message, dims, kind) = match found {
+        Found::Tensor(tensor) => (*tensor, 1, kind_of(tensor)),
+        // 1 byte for each element, at the least
+        Found::Sparse(tensor) => (*tensor, 3, None),
+    };
+    let bits = kind.map_or(8, bits);
+    let mut elements = 1u64;
+    let mut dimensions = Vec::new();
+    for field in Fields::new(message).filter(|field| field.number == dims) {
+        match field.value {
+            Value::Varint(dim) => dimensions.push(dim as i64),
+            Value::Bytes(packed) => {
+                dimensions.extend(Fields::packed_varints(packed).flatten().map(|dim| dim as i64));
+            }
+            _ => {}
+        }
+    }
+    for dim in &dimensions {
+        let Ok(dim) = u64::try_from(*dim) else {
+            return fail!(ModelInvalid, "{} has the shape {dimensions:?}: a dimension is below 0", label(message));
+        };
+        let Some(product) = elements.checked_mul(dim) else {
+            return fail!(
+                ModelInvalid,
+                "{} has the shape {dimensions:?}: too many elements for 64 bits",
+                label(message)
+            );
+        };
+        elements = product;
+    }
+    match elements.checked_mul(bits).map(|bits| bits.div_ceil(8)) {
+        Some(bytes) if bytes <= most => Ok(()),
+        Some(bytes) => fail!(
+            Unsupported,
+            "{} of shape {dimensions:?} needs {bytes} bytes, over the limit of {most}: raise max_tensor_bytes in \
+             zb_model_options if that is meant",
+            label(message)
+        ),
+        None => fail!(ModelInvalid, "{} has the shape {dimensions:?}: too many bytes for 64 bits", label(message)),
+    }
+}
+
+fn kind_of(tensor: &[u8]) -> Option<u64> {
+    let kind = Fields::new(tensor).filter(|field| field.number == 2).last()?;
+    match kind.value {
+        Value::Varint(kind) => Some(kind),
+        _ => None,
+    }
+}
+
+/// Bits of an element, at the least.
+fn bits(kind: u64) -> u64 {
+    match kind {
+        15 => 128,
+        7 | 11 | 13 | 14 => 64,
+        1 | 6 | 12 => 32,
+        4 | 5 | 10 | 16 => 16,
+        21..=25 => 2,
+        _ => 8,
+    }
+}
+
+fn label(tensor: &[u8]) -> String {
+    let name = Fields::new(tensor).filter_map(|field| match field.value {
+        Value::Bytes(name) if field.number == 8 => Some(name),
+        _ => None,
+    });
+    match name.last() {
+        Some(name) => format!("the constant '{}'", String::from_utf8_lossy(&name[..name.len().min(80)])),
+        None => "a constant".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Status;
+
+    /// A tensor of floats; each dimension has a tag of its own.
+    fn tensor(dims: &[i64]) -> Vec<u8> {
+        let mut bytes = vec![0x10, 1, 0x42, 1, b'w'];
+        for dim in dims {
+            bytes.push(0x08);
+            let mut rest = *dim as u64;
+            while rest >= 0x80 {
+                bytes.push(rest as u8 | 0x80);
+                rest >>= 7;
+            }
+            bytes.push(rest as u8);
+        }
+        bytes
+    }
+
+    fn checked(dims: &[i64], most: u64) -> Option<Status> {
+        check(&Found::Tensor(&tensor(dims)), most).err().map(|error| error.status)
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_shape() {
+        assert_eq!(checked(&[2, 3], 24), None);
+        assert_eq!(checked(&[2, 3], 23), Some(Status::Unsupported));
+        assert_eq!(checked(&[], 4), None);
+        assert_eq!(checked(&[1 << 34], 1 << 32), Some(Status::Unsupported));
+        assert_eq!(checked(&[1 << 40, 0], 1), None);
+        for absurd in [&[-1][..], &[i64::MIN], &[1 << 40, 1 << 40], &[i64::MAX]] {
+            assert_eq!(checked(absurd, u64::MAX), Some(Status::ModelInvalid), "{absurd:?}");
+        }
+        let error = check(&Found::Tensor(&tensor(&[9])), 1).unwrap_err();
+        assert!(error.text.contains("'w'") && error.text.contains("[9]") && error.text.contains("36"), "{error}");
+    }
+
+    #[test]
+    fn a_sparse_one_is_as_large_as_it_will_be() {
+        let dims = |packed: &[u8]| [&[0x1a, packed.len() as u8], packed].concat();
+        assert!(check(&Found::Sparse(&dims(&[2, 3])), 6).is_ok());
+        let error = check(&Found::Sparse(&dims(&[0xff, 0xff, 0xff, 0xff, 0x7f])), 1 << 32).unwrap_err();
+        assert_eq!(error.status, Status::Unsupported);
+    }
+}
