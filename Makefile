@@ -27,6 +27,7 @@ export ZB_TEST_REFERENCE ?= $(DEPS)/reference
 CONFIGURE := $(CMAKE) -S . -G Ninja "-DCMAKE_MAKE_PROGRAM=$(ROOT)/$(TOOLS)/ninja" --log-level=WARNING
 RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 
+.PHONY: damaged
 .PHONY: help setup build install abi notices tool demo demo-wasm bench bench-peers bench-quick performance-docs \
 	instructions bench-queue test header fmt-check clippy rust-test model-check c-test configure c-test-default \
 	c-test-clang features packaging-check cross c-test-linked memcheck sanitize kotlin-build test-kotlin \
@@ -46,6 +47,7 @@ help:
 	@echo 'make cycles    a million lives of a context on each engine, with memory that does not grow (15 minutes)'
 	@echo 'make sanitize  the tests on the mock engine under thread and address sanitizer'
 	@echo 'make build     the library: shared in target/release, stripped and static as they are installed in build/shipped'
+	@echo 'make damaged   damaged models on the bare engines, through zerobind, and after a preflight (half an hour)'
 	@echo 'make install PREFIX=dir [DESTDIR=stage] [LIBDIR=lib64] [COMPONENT=runtime|development|debug]'
 	@echo '               libraries, headers, pkg-config and CMake files, into a tree that can be moved'
 	@echo 'make abi       write the snapshot of the ABI anew after an addition; refuses what needs another version'
@@ -117,6 +119,12 @@ bench-peers: build configure
 bench-quick: build configure
 	$(CMAKE) --build build --target benches/all
 	$(CTEST) --test-dir build --output-on-failure -R '^bench\.'
+
+# Thousands of damaged models, each in a process of its own: target/damaged/summary.json, list.txt.
+damaged: build configure
+	$(CMAKE) --build build --target damaged
+	@mkdir -p target/damaged
+	build/c-tests/damaged/damaged .deps target/damaged --jobs $(JOBS) --expect
 
 # Writes what `make bench` found into docs/performance.md and its chart.
 performance-docs:

@@ -31,6 +31,7 @@ fn links_lead_somewhere() {
         "docs/architecture.md",
         "docs/bindings.md",
         "docs/cpp.md",
+        "docs/damaged.md",
         "docs/data.md",
         "docs/engines.md",
         "docs/lifetimes.md",

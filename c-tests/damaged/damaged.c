@@ -2,10 +2,11 @@
  * Damaged models on both engines: the bare engine, zerobind, and zerobind after a preflight.
  *
  *   damaged DEPS FOLDER [--engine tflite|onnxruntime] [--cuts N] [--bits N] [--words N] [--seed N] [--jobs N]
- *           [--lane NAME]... [--models all] [--expect]
+ *           [--lane NAME]... [--models all] [--expect] [--least-raw N] [--most-validator N]
  *
  * DEPS is what the set-up made, FOLDER gets summary.json and list.txt. The counts are of each engine. With --expect it fails
- * unless the checks leave at most a tenth of the crashes, and the preflight none.
+ * unless the checks leave at most a tenth of the crashes, and the preflight none; and if the bare engine crashes less often
+ * than --least-raw, since then the damage does none, or zerobind more often than --most-validator.
  */
 #include "report.h"
 #include "server.h"
@@ -30,6 +31,7 @@ enum { SUBJECTS = sizeof subjects / sizeof *subjects, STANDARD = 3 };
 typedef struct settings {
     const char *deps, *folder;
     int engine, jobs, lanes, has_all_models, is_expected;
+    size_t least_raw, most_validator;
     plan plan; /* of an engine */
 } settings;
 
@@ -54,7 +56,7 @@ static int lane_of(const char *name)
 
 static settings read_arguments(int argc, char **argv)
 {
-    settings wanted = {NULL, NULL, -1, 1, 0, 0, 0, {{1200, 2400, 3000}, 9}};
+    settings wanted = {NULL, NULL, -1, 1, 0, 0, 0, 0, SIZE_MAX, {{1200, 2400, 3000}, 9}};
     if (argc < 3) {
         fail("usage: damaged DEPS FOLDER [options]", "");
     }
@@ -84,6 +86,10 @@ static settings read_arguments(int argc, char **argv)
             wanted.jobs = number > 0 && number <= 64 ? (int)number : 1;
         } else if (strcmp(key, "--lane") == 0) {
             wanted.lanes |= 1 << lane_of(argv[i]);
+        } else if (strcmp(key, "--least-raw") == 0) {
+            wanted.least_raw = number;
+        } else if (strcmp(key, "--most-validator") == 0) {
+            wanted.most_validator = number;
         } else if (strcmp(key, "--models") == 0) {
             wanted.has_all_models = 1;
         } else {
@@ -178,11 +184,21 @@ static void run_model(const settings *wanted, size_t index, int lane_mask, tally
 }
 
 /* Whether what is hoped for holds. */
-static int holds(tally tallies[ENGINES][LANES], const int has_lane[LANES])
+static int holds(const settings *wanted, tally tallies[ENGINES][LANES], const int has_lane[LANES])
 {
     int is_well = 1;
     for (int engine = 0; engine < ENGINES; engine++) {
         const tally *of = tallies[engine];
+        if (of[LANE_RAW].mutants > 0 && of[LANE_RAW].crashes < wanted->least_raw) {
+            fprintf(stderr, "%s: only %zu crashes of the bare engine: the damage does none\n", engine_names[engine],
+                    of[LANE_RAW].crashes);
+            is_well = 0;
+        }
+        if (of[LANE_VALIDATOR].crashes > wanted->most_validator) {
+            fprintf(stderr, "%s: %zu crashes through zerobind, and there were %zu\n", engine_names[engine],
+                    of[LANE_VALIDATOR].crashes, wanted->most_validator);
+            is_well = 0;
+        }
         if (has_lane[LANE_VALIDATOR] && 10 * of[LANE_VALIDATOR].crashes > of[LANE_RAW].crashes) {
             fprintf(stderr, "%s: %zu crashes are left of %zu: more than a tenth\n", engine_names[engine],
                     of[LANE_VALIDATOR].crashes, of[LANE_RAW].crashes);
@@ -230,5 +246,5 @@ int main(int argc, char **argv)
     if (!write_summary(path, tallies, has_lane)) {
         fail("cannot write ", path);
     }
-    return wanted.is_expected && !holds(tallies, has_lane) ? EXIT_FAILURE : EXIT_SUCCESS;
+    return wanted.is_expected && !holds(&wanted, tallies, has_lane) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

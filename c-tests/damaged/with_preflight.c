@@ -1,17 +1,12 @@
 /* What a careful host does with models from elsewhere: each is tried in another process first. */
 #include "with_zerobind.h"
 
-#include <stdlib.h>
-
 enum { TRIAL_SECONDS = 20 };
 
-/* The helper loads the engine; this process does when it runs a model. */
-static void preflight_preload(int engine)
+/* The helper loads the engine, which this process does when it runs a model. */
+static void preload_nothing(int engine)
 {
     (void)engine;
-    if (getenv("ZEROBIND_PREFLIGHT") == NULL) {
-        exit(EXIT_FAILURE);
-    }
 }
 
 /* Whether the trial says that the model can be run with these options. */
@@ -60,4 +55,4 @@ static void run_with_preflight(const subject *subject, const unsigned char *byte
     }
 }
 
-const lane lane_preflight = {"preflight", preflight_preload, run_with_preflight};
+const lane lane_preflight = {"preflight", preload_nothing, run_with_preflight};

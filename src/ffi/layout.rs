@@ -129,7 +129,8 @@ pub struct zb_model_options {
     /// The SHA-256 that the bytes must have; all zero: none. With one, the engine is given exactly the bytes that were
     /// hashed, so a model with external data is ZB_ERROR_UNSUPPORTED.
     pub sha256: [u8; 32],
-    /// The largest input or output, in bytes; larger ones are refused before an engine allocates. 0: 4 GiB.
+    /// The largest tensor, in bytes; a larger input or output, and one inside the model as far as its file tells the shape, is
+    /// refused before an engine allocates. 0: 4 GiB.
     pub max_tensor_bytes: u64,
     /// `option_count` options; no keys are defined for models in this version.
     pub options: *const zb_option,

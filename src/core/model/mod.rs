@@ -30,7 +30,7 @@ pub struct ModelOptions {
     pub runtime: i32,
     /// What the bytes must hash to.
     pub sha256: Option<[u8; 32]>,
-    /// The largest input or output in bytes; 0 for the default of 4 GiB.
+    /// The largest tensor in bytes; 0 for the default of 4 GiB.
     pub max_tensor_bytes: u64,
     pub settings: Vec<Setting>,
 }

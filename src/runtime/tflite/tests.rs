@@ -6,7 +6,7 @@ mod file;
 mod state;
 mod types;
 pub(super) mod writer;
-mod written;
+pub(super) mod written;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};

@@ -10,6 +10,8 @@ pub enum Field {
     U64(u64),
     Bytes(Vec<u8>),
     Ints(Vec<i32>),
+    /// Numbers of 64 bits, as bytes.
+    Longs(Vec<u8>),
     Table(Fields),
     Tables(Vec<Fields>),
     /// A vector whose elements are all the same table.
@@ -69,6 +71,7 @@ fn write_target(out: &mut Vec<u8>, field: &Field) -> Option<usize> {
             let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
             Some(write_vector(out, numbers.len(), &bytes))
         }
+        Field::Longs(bytes) => Some(write_vector(out, bytes.len() / 8, bytes)),
         Field::Table(fields) => Some(write_table(out, fields)),
         Field::Tables(tables) => {
             let vector = write_vector(out, tables.len(), &vec![0; 4 * tables.len()]);
