@@ -63,7 +63,10 @@ fn branches_are_graphs_of_the_same_slots() {
     check(&model(&[1, 2], vec![through(), through()]), MOST).unwrap();
     refused(&model(&[1, 3], vec![through(), through()]), &["operator 0 IF", "branch for false is subgraph 3", "has 3"]);
     refused(&model(&[u32::MAX, 2], vec![through(), through()]), &["branch for true is subgraph -1"]);
-    refused(&model(&[1, 2], vec![through(), branch(&[0, 1], &[0], vec![])]), &["1 tensors for the 2 inputs of subgraph 2"]);
+    refused(
+        &model(&[1, 2], vec![through(), branch(&[0, 1], &[0], vec![])]),
+        &["1 tensors for the 2 inputs of subgraph 2"],
+    );
     refused(&model(&[1, 2], vec![through(), branch(&[0], &[0, 0], vec![])]), &["1 tensors for the 2 outputs"]);
     let numbers = graph(vec![tensor("in", kind::I32, &[4])], &[0], &[0], vec![]);
     refused(&model(&[1, 2], vec![through(), numbers]), &["f32 for input 0 of subgraph 2", "which is i32"]);

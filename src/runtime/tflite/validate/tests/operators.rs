@@ -93,7 +93,10 @@ fn shapes_that_go_together() {
     passes(&single(ADD, None, &[&[2, 1, 4], &[3, 1]], &[], &[2, 3, 4]));
     passes(&single(ADD, None, &[&[-1, 4], &[4]], &[], &[-1, 4]));
     is_refused(&single(ADD, None, &[&[2, 3], &[2, 4]], &[], &[2, 4]), &["do not go together", "3 and 4"]);
-    is_refused(&single(ADD, None, &[&[2, 3], &[3]], &[], &[2, 4]), &["output 0", "'y'", "f32 [2, 4]", "computes [2, 3]"]);
+    is_refused(
+        &single(ADD, None, &[&[2, 3], &[3]], &[], &[2, 4]),
+        &["output 0", "'y'", "f32 [2, 4]", "computes [2, 3]"],
+    );
 }
 
 #[test]
@@ -266,7 +269,8 @@ fn axes_and_blocks() {
     passes(&mean(&[1], 1, &[2, 1, 4]));
     is_refused(&mean(&[3], 1, &[2, 1, 4]), &["an axis is 3"]);
     is_refused(&mean(&[0], 1, &[2, 1, 4]), &["computes [1, 3, 4]"]);
-    let depth = |block| single(DEPTH_TO_SPACE, Some((94, vec![number(0, block)])), &[&[1, 2, 2, 8]], &[], &[1, 4, 4, 2]);
+    let depth =
+        |block| single(DEPTH_TO_SPACE, Some((94, vec![number(0, block)])), &[&[1, 2, 2, 8]], &[], &[1, 4, 4, 2]);
     passes(&depth(2));
     is_refused(&depth(0), &["block size is 0"]);
     is_refused(&depth(3), &["no multiple of 9"]);
@@ -282,7 +286,10 @@ fn tensors_are_made_once_and_before_they_are_used() {
         ..Written::default()
     };
     passes(&chain([0, 0, 1], [1, 0, 2]));
-    is_refused(&chain([0, 2, 1], [1, 0, 2]), &["tensor 2 'b' (at byte", "operator 0 ADD reads it", "nothing before makes it"]);
+    is_refused(
+        &chain([0, 2, 1], [1, 0, 2]),
+        &["tensor 2 'b' (at byte", "operator 0 ADD reads it", "nothing before makes it"],
+    );
     is_refused(&chain([0, 0, 2], [2, 0, 2]), &["operator 1 ADD writes it", "operator 0 writes it already"]);
     is_refused(&chain([0, 0, 0], [0, 0, 2]), &["it is an input of the graph"]);
     is_refused(&chain([0, 0, 1], [1, 0, 3]), &["'b'", "an output of the graph, and nothing before makes it"]);

@@ -26,7 +26,8 @@ fn value() -> Fields {
 /// The tensor with the fields of a quantization: scales, zero points, dimension.
 fn quantized(mut of: Fields, scales: usize, zero_points: &[i64], dimension: u32) -> Fields {
     let zero_points = zero_points.iter().flat_map(|number| number.to_le_bytes()).collect();
-    let table = vec![(2, Field::Ints(vec![0x3F80_0000; scales])), (3, Field::Longs(zero_points)), (6, Field::U32(dimension))];
+    let table =
+        vec![(2, Field::Ints(vec![0x3F80_0000; scales])), (3, Field::Longs(zero_points)), (6, Field::U32(dimension))];
     of.push((4, Field::Table(table)));
     of
 }
@@ -137,13 +138,8 @@ fn graphs() {
 fn sparse(order: Vec<i32>, segments: Vec<i32>, indices: Vec<i32>, stored: usize) -> Written {
     let list = |numbers| Field::Table(vec![(0, Field::Ints(numbers))]);
     let dense = vec![(0, Field::U8(0)), (1, Field::U32(2))];
-    let compressed = vec![
-        (0, Field::U8(1)),
-        (2, Field::U8(1)),
-        (3, list(segments)),
-        (4, Field::U8(1)),
-        (5, list(indices)),
-    ];
+    let compressed =
+        vec![(0, Field::U8(1)), (2, Field::U8(1)), (3, list(segments)), (4, Field::U8(1)), (5, list(indices))];
     let mut matrix = constant("matrix", 9, &[2, 4], 1);
     matrix.push((6, Field::Table(vec![(0, Field::Ints(order)), (2, Field::Tables(vec![dense, compressed]))])));
     Written {
