@@ -87,7 +87,7 @@ static bytes with_constant(const char *model, const bytes *more)
 /* --- a folder for models --- */
 
 static char folder[64];
-static char path_of_model[256];
+static char path_of_model[512];
 
 static const char *in_folder(const char *name)
 {

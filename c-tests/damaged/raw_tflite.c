@@ -91,18 +91,12 @@ static void fill_inputs(const subject *model, object *interpreter, int value)
     }
 }
 
-/* What a host does that looks at its outputs. */
 static void read_outputs(const object *interpreter)
 {
-    volatile unsigned sum = 0;
     int32_t count = api.InterpreterGetOutputTensorCount(interpreter);
     for (int32_t i = 0; i < count; i++) {
         const object *tensor = api.InterpreterGetOutputTensor(interpreter, i);
-        const unsigned char *data = api.TensorData(tensor);
-        size_t size = api.TensorByteSize(tensor);
-        if (data != NULL && size > 0) {
-            sum += data[0] + (unsigned)data[size - 1];
-        }
+        look_at(api.TensorData(tensor), api.TensorByteSize(tensor));
     }
 }
 

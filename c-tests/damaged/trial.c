@@ -49,6 +49,15 @@ void fill(const subject *model, void *data, size_t bytes, int dtype, int value)
     }
 }
 
+static volatile unsigned seen;
+
+void look_at(const void *data, size_t size)
+{
+    if (data != NULL && size > 0) {
+        seen = ((const unsigned char *)data)[0] + (unsigned)((const unsigned char *)data)[size - 1];
+    }
+}
+
 int64_t open_dim(const subject *model, size_t input, size_t dim)
 {
     return input < MOST_SHAPES && dim < model->shapes[input].rank ? model->shapes[input].dims[dim] : 1;

@@ -51,6 +51,8 @@ extern const lane lane_raw, lane_validator, lane_preflight;
 /* The largest tensor that zerobind is asked to allow. */
 enum { MOST_TENSOR_BYTES = 256 << 20 };
 
+/* What a host does with a result. */
+void look_at(const void *data, size_t size);
 /* What an open dimension of an input becomes. */
 int64_t open_dim(const subject *model, size_t input, size_t dim);
 /* Ends the trial as refused; the text is cut to what there is room for. */

@@ -129,20 +129,23 @@ impl<'a> Tensor<'a> {
             return fail!(ModelInvalid, "at byte {}: it has {} dimensions", table.position(), shape.len());
         }
         let value = read_value(file, table, buffers)?;
-        let read = || {
-            let open: Vec<i32> = table.ints(field::tensor::SIGNATURE).collect();
-            let has_rank = !shape.is_empty() || value.is_some() || table.u8(field::tensor::HAS_RANK, 0)? != 0;
-            Some(Tensor {
-                table,
-                kind: table.u8(field::tensor::TYPE, 0)?,
-                dims: has_rank.then(|| declared(&shape, &open)),
-                is_variable: table.u8(field::tensor::IS_VARIABLE, 0)? != 0,
-                value,
-                is_sparse: table.has(field::tensor::SPARSITY),
-                shape: shape.clone(),
-            })
+        let open: Vec<i32> = table.ints(field::tensor::SIGNATURE).collect();
+        let flag = |id| table.u8(id, 0);
+        let (Some(kind), Some(has_rank), Some(is_variable)) =
+            (flag(field::tensor::TYPE), flag(field::tensor::HAS_RANK), flag(field::tensor::IS_VARIABLE))
+        else {
+            return unreadable("it");
         };
-        read().map_or_else(|| unreadable("it"), Ok)
+        let has_rank = !shape.is_empty() || value.is_some() || has_rank != 0;
+        Ok(Tensor {
+            table,
+            kind,
+            dims: has_rank.then(|| declared(&shape, &open)),
+            is_variable: is_variable != 0,
+            value,
+            is_sparse: table.has(field::tensor::SPARSITY),
+            shape,
+        })
     }
 
     pub fn name(&self) -> Cow<'a, str> {

@@ -63,19 +63,13 @@ impl<'m, 'a> Node<'m, 'a> {
         Error::new(Status::ModelInvalid, text.to_string()).at(operator).at(self.graph.place())
     }
 
-    /// "input 0, tensor 7 'x' (at byte 1234) of f32 [1, 8]"
-    pub fn label_input(&self, position: usize) -> String {
-        self.label("input", position, self.operator.inputs.get(position))
+    /// "input 0, tensor 7 'x' (at byte 1234) of f32 [1, 8]", made when it is shown.
+    pub fn label_input(&self, position: usize) -> Label<'m, 'a> {
+        Label { graph: self.graph, side: "input", position, index: self.operator.inputs.get(position).copied() }
     }
 
-    pub fn label_output(&self, position: usize) -> String {
-        self.label("output", position, self.operator.outputs.get(position))
-    }
-
-    fn label(&self, side: &str, position: usize, index: Option<&i32>) -> String {
-        let Some(index) = index else { return format!("{side} {position}") };
-        let shown = self.graph.tensor(*index).map(|tensor| format!(" of {}", tensor.shown())).unwrap_or_default();
-        format!("{side} {position}, {}{shown}", self.graph.label(*index))
+    pub fn label_output(&self, position: usize) -> Label<'m, 'a> {
+        Label { graph: self.graph, side: "output", position, index: self.operator.outputs.get(position).copied() }
     }
 
     /// A number in a range.
@@ -134,6 +128,23 @@ impl<'m, 'a> Node<'m, 'a> {
         let rank = rank as i64;
         self.expect_within(what, axis, -rank, rank - 1)?;
         Ok((if axis < 0 { axis + rank } else { axis }) as usize)
+    }
+}
+
+/// Which tensor of an operator is meant.
+pub struct Label<'m, 'a> {
+    graph: &'m Graph<'a>,
+    side: &'static str,
+    position: usize,
+    index: Option<i32>,
+}
+
+impl Display for Label<'_, '_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} {}", self.side, self.position)?;
+        let Some(index) = self.index else { return Ok(()) };
+        write!(out, ", {}", self.graph.label(index))?;
+        self.graph.tensor(index).map_or(Ok(()), |tensor| write!(out, " of {}", tensor.shown()))
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Of an operator that is not in the table, as a custom one, only its tensors are checked.
 
+use std::sync::OnceLock;
+
 use super::graph::{Graph, Model};
 use super::names::NAMES;
 use super::node::{Node, expect_tensor};
@@ -254,8 +256,10 @@ pub fn name_of(code: i32) -> &'static str {
 }
 
 fn kind_of(code: i32) -> &'static Kind {
-    let name = name_of(code);
-    KINDS.iter().find(|kind| kind.name == name).unwrap_or(&ANY)
+    static BY_CODE: OnceLock<Vec<&Kind>> = OnceLock::new();
+    let find = |name: &&str| KINDS.iter().find(|kind| kind.name == *name).unwrap_or(&ANY);
+    let by_code = BY_CODE.get_or_init(|| NAMES.iter().map(find).collect());
+    usize::try_from(code).ok().and_then(|code| by_code.get(code)).copied().unwrap_or(&ANY)
 }
 
 pub fn check(model: &Model, graph: &Graph) -> Result<()> {
@@ -278,10 +282,10 @@ fn check_tensors(node: &Node) -> Result<()> {
         if *index == -1 {
             return Err(node.fault(format!("input {position} is left out, and it cannot do without")));
         }
-        expect_tensor(graph, format!("input {position}"), *index).map_err(|error| node.fault(error.text))?;
+        expect_tensor(graph, format_args!("input {position}"), *index).map_err(|error| node.fault(error.text))?;
     }
     for (position, index) in operator.outputs.iter().enumerate() {
-        expect_tensor(graph, format!("output {position}"), *index).map_err(|error| node.fault(error.text))?;
+        expect_tensor(graph, format_args!("output {position}"), *index).map_err(|error| node.fault(error.text))?;
     }
     for index in operator.table.ints(field::operator::INTERMEDIATES).filter(|index| *index != -1) {
         expect_tensor(graph, "an intermediate", index).map_err(|error| node.fault(error.text))?;
@@ -311,9 +315,9 @@ fn check_options(node: &Node) -> Result<()> {
     let has_options = node.operator.options.is_some() && Some(node.operator.options_type) == node.kind.options;
     if node.kind.needs_options && !has_options {
         return Err(node.fault(format!(
-            "it has no options of its kind: those it has are of kind {}, and have to be of {}",
-            node.operator.options_type,
-            node.kind.options.unwrap_or_default()
+            "it has no options of its kind, which is {}; the file says kind {}",
+            node.kind.options.unwrap_or_default(),
+            node.operator.options_type
         )));
     }
     Ok(())

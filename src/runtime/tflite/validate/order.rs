@@ -27,7 +27,7 @@ pub fn check(graph: &Graph) -> Result<()> {
     for (number, operator) in graph.operators.iter().enumerate() {
         // indices were checked; what is left out is below 0
         for index in operator.inputs.iter().filter_map(|index| usize::try_from(*index).ok()) {
-            expect_made(graph, &makers, index, &format!("operator {number} {} reads it", name_of(operator.code)))?;
+            expect_made(graph, &makers, index, format_args!("operator {number} {} reads it", name_of(operator.code)))?;
         }
         for index in operator.outputs.iter().filter_map(|index| usize::try_from(*index).ok()) {
             expect_free(graph, &makers, index, number)?;
@@ -47,7 +47,7 @@ fn first_maker(tensor: &super::graph::Tensor) -> Maker {
     if is_there { Maker::Always } else { Maker::Nobody }
 }
 
-fn expect_made(graph: &Graph, makers: &[Maker], index: usize, use_of_it: &str) -> Result<()> {
+fn expect_made(graph: &Graph, makers: &[Maker], index: usize, use_of_it: impl std::fmt::Display) -> Result<()> {
     if makers[index] != Maker::Nobody {
         return Ok(());
     }

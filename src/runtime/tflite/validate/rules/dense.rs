@@ -9,7 +9,7 @@ pub fn fully_connected(node: &Node) -> Result<()> {
     let (Some(input), Some(weights)) = (node.dims(0), node.dims(1)) else { return Ok(()) };
     let (made, depth) = (weights[0], weights[1]);
     if let Some(bias) = node.input(2).and_then(|bias| bias.elements()) {
-        node.expect_same(format!("the number of elements of {}", node.label_input(2)), bias as i64, made)?;
+        node.expect_same(format_args!("the number of elements of {}", node.label_input(2)), bias as i64, made)?;
     }
     let Some(count) = elements(input).filter(|_| depth >= 0 && made >= 0) else { return Ok(()) };
     if (depth == 0) != (count == 0) || (depth > 0 && count % depth != 0) {
@@ -18,7 +18,7 @@ pub fn fully_connected(node: &Node) -> Result<()> {
     }
     let Some(given) = node.output(0).and_then(|tensor| elements(tensor.dims.as_deref()?)) else { return Ok(()) };
     let wanted = if depth == 0 { given } else { (count / depth).saturating_mul(made) };
-    node.expect_same(format!("the number of elements of {}", node.label_output(0)), given, wanted)
+    node.expect_same(format_args!("the number of elements of {}", node.label_output(0)), given, wanted)
 }
 
 pub fn batch_matmul(node: &Node) -> Result<()> {
@@ -32,7 +32,7 @@ pub fn batch_matmul(node: &Node) -> Result<()> {
     };
     let (rows, depth) = of(first, node.small_option(0) != 0);
     let (other_depth, columns) = of(second, node.small_option(1) != 0);
-    node.expect_same(format!("the depth of {}", node.label_input(1)), other_depth, depth)?;
+    node.expect_same(format_args!("the depth of {}", node.label_input(1)), other_depth, depth)?;
     let Some([.., given_rows, given_columns]) = node.output(0).and_then(|tensor| tensor.dims.as_deref()) else {
         return Ok(());
     };

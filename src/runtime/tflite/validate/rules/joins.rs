@@ -17,7 +17,7 @@ pub fn concatenation(node: &Node) -> Result<()> {
             if at == axis {
                 joined[at] = if joined[at] < 0 || *dim < 0 { -1 } else { joined[at].saturating_add(*dim) };
             } else {
-                node.expect_same(format!("dimension {at} of {}", node.label_input(position)), *dim, joined[at])?;
+                node.expect_same(format_args!("dimension {at} of {}", node.label_input(position)), *dim, joined[at])?;
                 joined[at] = joined[at].max(*dim);
             }
         }
@@ -35,7 +35,7 @@ pub fn pack(node: &Node) -> Result<()> {
     for position in 1..node.operator.inputs.len() {
         node.expect_rank(position, first.len())?;
         for (at, dim) in node.dims(position).unwrap_or_default().iter().enumerate() {
-            node.expect_same(format!("dimension {at} of {}", node.label_input(position)), *dim, first[at])?;
+            node.expect_same(format_args!("dimension {at} of {}", node.label_input(position)), *dim, first[at])?;
         }
     }
     let mut wanted = first.to_vec();
@@ -49,7 +49,7 @@ pub fn unpack(node: &Node) -> Result<()> {
     node.expect_same("the number of outputs in its options", i64::from(node.option(0, 0)), count)?;
     let Some(dims) = node.dims(0) else { return Ok(()) };
     let axis = node.expect_axis("its axis", i64::from(node.option(1, 0)), dims.len())?;
-    node.expect_same(format!("dimension {axis} of {}", node.label_input(0)), dims[axis], count)?;
+    node.expect_same(format_args!("dimension {axis} of {}", node.label_input(0)), dims[axis], count)?;
     let mut wanted = dims.to_vec();
     wanted.remove(axis);
     (0..node.operator.outputs.len()).try_for_each(|position| node.expect_output(position, &wanted))

@@ -21,7 +21,7 @@ pub fn reshape(node: &Node) -> Result<()> {
     let input = node.dims(0).and_then(elements);
     let output = node.output(0).and_then(|tensor| elements(tensor.dims.as_deref()?));
     if let (Some(input), Some(output)) = (input, output) {
-        node.expect_same(format!("the number of elements of {}", node.label_output(0)), output, input)?;
+        node.expect_same(format_args!("the number of elements of {}", node.label_output(0)), output, input)?;
     }
     let Some(wanted) = target(node) else { return Ok(()) };
     let is_bad = |dim: &&i64| **dim < -1;
@@ -66,7 +66,7 @@ pub fn squeeze(node: &Node) -> Result<()> {
     let mut goes = vec![false; dims.len()];
     for axis in &named {
         let axis = node.expect_axis("a dimension that it is to take away", *axis, dims.len())?;
-        node.expect_same(format!("dimension {axis}, which it is to take away,"), dims[axis], 1)?;
+        node.expect_same(format_args!("dimension {axis}, which it is to take away,"), dims[axis], 1)?;
         goes[axis] = true;
     }
     if named.is_empty() && dims.iter().any(|dim| *dim < 0) {

@@ -55,7 +55,7 @@ pub fn strided_slice(node: &Node) -> Result<()> {
     let names = ["begin", "end", "strides"];
     for (list, name) in lists.iter().zip(names) {
         if let (Some(list), Some(first)) = (list, &lists[0]) {
-            node.expect_same(format!("the length of its {name}"), list.len() as i64, first.len() as i64)?;
+            node.expect_same(format_args!("the length of its {name}"), list.len() as i64, first.len() as i64)?;
         }
     }
     let [begins, ends, Some(steps)] = lists else { return Ok(()) };

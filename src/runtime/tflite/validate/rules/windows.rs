@@ -21,26 +21,31 @@ fn places(node: &Node, ids: &Ids, side: usize, image: i64, filter: i64) -> Resul
     let name = SIDES[side];
     let stride = i64::from(node.option(ids.stride[side], 0));
     let dilation = ids.dilation.map_or(1, |ids| i64::from(node.option(ids[side], 1)));
-    node.expect_within(format!("its stride over the {name}"), stride, 1, i64::MAX)?;
-    node.expect_within(format!("its dilation over the {name}"), dilation, 1, i64::MAX)?;
+    node.expect_within(format_args!("its stride over the {name}"), stride, 1, i64::MAX)?;
+    node.expect_within(format_args!("its dilation over the {name}"), dilation, 1, i64::MAX)?;
     let padding = i64::from(node.small_option(ids.padding));
     node.expect_within("its padding", padding, 0, 1)?;
     if image < 0 || filter < 0 {
         return Ok(-1);
     }
     let reach = (filter - 1) * dilation + 1;
-    let free = if padding == 0 { image + stride - 1 } else { image + stride - reach };
-    // the filter may not fit in an image without elements, which is not computed at all
-    if free < 0 {
-        return Err(node.fault(format!("its filter spans a {name} of {reach}, and the image has {image}")));
+    if padding == 0 {
+        return Ok((image + stride - 1) / stride);
     }
-    Ok(free / stride)
+    match image {
+        // nothing is computed of an image without elements
+        0 => Ok(-1),
+        image if image < reach => {
+            Err(node.fault(format!("its filter spans a {name} of {reach}, and the image has {image}")))
+        }
+        image => Ok((image - reach) / stride + 1),
+    }
 }
 
 fn check_bias(node: &Node, position: usize, channels: i64) -> Result<()> {
     match node.input(position).and_then(|bias| bias.elements()) {
         Some(count) if node.dims(position).is_some_and(|dims| dims.iter().all(|dim| *dim >= 0)) => node.expect_same(
-            format!("the number of elements of {}", node.label_input(position)),
+            format_args!("the number of elements of {}", node.label_input(position)),
             count as i64,
             channels,
         ),
@@ -91,7 +96,7 @@ pub fn pool(node: &Node) -> Result<()> {
     node.expect_rank(0, 4)?;
     let sizes = [i64::from(node.option(4, 0)), i64::from(node.option(3, 0))];
     for (size, side) in sizes.iter().zip(SIDES) {
-        node.expect_within(format!("the {side} of its filter"), *size, 1, i64::MAX)?;
+        node.expect_within(format_args!("the {side} of its filter"), *size, 1, i64::MAX)?;
     }
     let Some(image) = node.dims(0) else { return Ok(()) };
     let height = places(node, &POOL, 0, image[1], sizes[0])?;
@@ -104,7 +109,7 @@ pub fn transposed(node: &Node) -> Result<()> {
     node.expect_rank(1, 4)?;
     node.expect_rank(2, 4)?;
     for (id, side) in [(2, "height"), (1, "width")] {
-        node.expect_within(format!("its stride over the {side}"), i64::from(node.option(id, 0)), 1, i64::MAX)?;
+        node.expect_within(format_args!("its stride over the {side}"), i64::from(node.option(id, 0)), 1, i64::MAX)?;
     }
     node.expect_within("its padding", i64::from(node.small_option(0)), 0, 1)?;
     let (Some(filter), Some(image)) = (node.dims(1), node.dims(2)) else { return Ok(()) };
@@ -113,7 +118,7 @@ pub fn transposed(node: &Node) -> Result<()> {
     let Some(shape) = node.integers(0) else { return Ok(()) };
     node.expect_same("the number of dimensions of its output", shape.len() as i64, 4)?;
     for (dim, what) in shape.iter().zip(["the batch", "the height", "the width", "the channels"]) {
-        node.expect_within(format!("{what} of its output"), *dim, 0, i64::from(i32::MAX))?;
+        node.expect_within(format_args!("{what} of its output"), *dim, 0, i64::from(i32::MAX))?;
     }
     node.expect_same("the channels of its output", shape[3], filter[0])?;
     node.expect_output(0, &shape)?;
@@ -126,7 +131,7 @@ fn check_transposed_size(node: &Node, shape: &[i64], filter: &[i64], image: &[i6
     let ids = Ids { padding: 0, stride: [2, 1], dilation: None };
     for side in 0..2 {
         let wanted = places(node, &ids, side, shape[1 + side], filter[1 + side])?;
-        node.expect_same(format!("the {} of its image", SIDES[side]), image[1 + side], wanted)?;
+        node.expect_same(format_args!("the {} of its image", SIDES[side]), image[1 + side], wanted)?;
     }
     Ok(())
 }
@@ -134,10 +139,10 @@ fn check_transposed_size(node: &Node, shape: &[i64], filter: &[i64], image: &[i6
 /// Of convolutions over three dimensions only the steps.
 pub fn volume(node: &Node) -> Result<()> {
     for (id, what) in [(1, "depth"), (2, "width"), (3, "height")] {
-        node.expect_within(format!("its stride over the {what}"), i64::from(node.option(id, 0)), 1, i64::MAX)?;
+        node.expect_within(format_args!("its stride over the {what}"), i64::from(node.option(id, 0)), 1, i64::MAX)?;
     }
     for (id, what) in [(5, "depth"), (6, "width"), (7, "height")] {
-        node.expect_within(format!("its dilation over the {what}"), i64::from(node.option(id, 1)), 1, i64::MAX)?;
+        node.expect_within(format_args!("its dilation over the {what}"), i64::from(node.option(id, 1)), 1, i64::MAX)?;
     }
     Ok(())
 }

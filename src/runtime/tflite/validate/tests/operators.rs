@@ -115,7 +115,7 @@ fn convolutions() {
     is_refused(&none, &["no options of its kind"]);
     let other = Some((5, vec![number(1, 1), number(2, 1)]));
     let other = single(CONV_2D, other, &[&[1, 9, 8, 4], &[6, 3, 2, 4], &[6]], &[], &[1, 7, 7, 6]);
-    is_refused(&other, &["of kind 5, and have to be of 1"]);
+    is_refused(&other, &["its kind, which is 1; the file says kind 5"]);
     let shapes = |image: &[i32], filter: &[i32], bias: &[i32]| {
         single(CONV_2D, conv(1, 1, 1), &[image, filter, bias], &[], &[-1, -1, -1, -1])
     };

@@ -112,7 +112,10 @@ fn strings() {
         buffers: vec![bytes],
         ..Written::default()
     };
-    let two = [words(&[2, 12, 14]), b"abc".to_vec()].concat();
+    // the first one begins inside the list of offsets
+    let two = [words(&[2, 12, 17, 19]), b"abc".to_vec()].concat();
+    is_refused(&with(two, &[2]), &["offset of string 0"]);
+    let two = [words(&[2, 16, 17, 20]), b"abc".to_vec()].concat();
     is_refused(&with(two, &[2]), &["offset of string 2"]);
     let two = [words(&[2, 16, 17, 19]), b"abc".to_vec()].concat();
     passes(&with(two.clone(), &[2]));
