@@ -178,12 +178,19 @@ const SMALL: &[(&str, &str)] = &[
     ("runtime/find.rs", "the few places where a library can be"),
     ("runtime/library.rs", "the path of a library"),
     ("runtime/once.rs", "the path of a library"),
-    ("runtime/onnxruntime/external.rs", "messages inside each other, up to a depth"),
+    ("runtime/onnxruntime/external.rs", "the folder of a model, whose length has a limit"),
     ("runtime/onnxruntime/model.rs", "a list of one"),
+    ("runtime/onnxruntime/walk.rs", "messages inside each other, up to a depth"),
     ("runtime/place.rs", "the path of a folder"),
     ("runtime/tflite/dynamic.rs", "functions that a library lacks"),
     ("runtime/tflite/report.rs", "one line of the engine's, which is cut"),
     ("runtime/tflite/symbols.rs", "functions that a library lacks"),
+    ("runtime/tflite/validate/operators.rs", "a table of the known operators"),
+    ("runtime/tflite/validate/rules/elementwise.rs", "shapes of at most 16 dimensions"),
+    ("runtime/tflite/validate/rules/joins.rs", "shapes of at most 16 dimensions"),
+    ("runtime/tflite/validate/rules/reduce.rs", "shapes of at most 16 dimensions"),
+    ("runtime/tflite/validate/rules/shapes.rs", "shapes of at most 16 dimensions"),
+    ("runtime/tflite/validate/rules/slices.rs", "shapes of at most 16 dimensions"),
 ];
 
 #[test]

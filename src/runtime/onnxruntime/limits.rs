@@ -1,7 +1,10 @@
 //! The sizes that a model gives its constants, before the engine makes room for them.
 
+use std::fmt;
+
 use super::walk::Found;
-use crate::base::{Result, fail};
+use crate::base::room::Lossy;
+use crate::base::{Result, fail, text};
 use crate::runtime::format::wire::{Fields, Value};
 
 /// Refuses a constant that needs more than `most` bytes, whatever the model has of it: the engine makes room first.
@@ -12,39 +15,57 @@ pub fn check(found: &Found, most: u64) -> Result<()> {
         Found::Sparse(tensor) => (*tensor, 3, None),
     };
     let bits = kind.map_or(8, bits);
-    let mut elements = 1u64;
-    let mut dimensions = Vec::new();
-    for field in Fields::new(message).filter(|field| field.number == dims) {
-        match field.value {
-            Value::Varint(dim) => dimensions.push(dim as i64),
-            Value::Bytes(packed) => {
-                dimensions.extend(Fields::packed_varints(packed).flatten().map(|dim| dim as i64));
-            }
-            _ => {}
-        }
-    }
-    for dim in &dimensions {
-        let Ok(dim) = u64::try_from(*dim) else {
-            return fail!(ModelInvalid, "{} has the shape {dimensions:?}: a dimension is below 0", label(message));
-        };
-        let Some(product) = elements.checked_mul(dim) else {
-            return fail!(
-                ModelInvalid,
-                "{} has the shape {dimensions:?}: too many elements for 64 bits",
-                label(message)
-            );
-        };
-        elements = product;
-    }
-    match elements.checked_mul(bits).map(|bits| bits.div_ceil(8)) {
+    let shape = Shape { message, dims };
+    let mut product = Some(1u64);
+    let mut is_negative = false;
+    shape.each(|dim| {
+        is_negative |= dim < 0;
+        product = product.and_then(|product| product.checked_mul(u64::try_from(dim).ok()?));
+    });
+    let bytes = product.and_then(|elements| elements.checked_mul(bits)).map(|bits| bits.div_ceil(8));
+    match bytes {
         Some(bytes) if bytes <= most => Ok(()),
         Some(bytes) => fail!(
             Unsupported,
-            "{} of shape {dimensions:?} needs {bytes} bytes, over the limit of {most}: raise max_tensor_bytes in \
+            "{} of shape {shape} needs {bytes} bytes, over the limit of {most}: raise max_tensor_bytes in \
              zb_model_options if that is meant",
             label(message)
         ),
-        None => fail!(ModelInvalid, "{} has the shape {dimensions:?}: too many bytes for 64 bits", label(message)),
+        None if is_negative => fail!(ModelInvalid, "{} has the shape {shape}: a dimension is below 0", label(message)),
+        None => fail!(ModelInvalid, "{} has the shape {shape}: too many elements for 64 bits", label(message)),
+    }
+}
+
+/// The dimensions of a tensor, which stay where they are.
+struct Shape<'a> {
+    message: &'a [u8],
+    /// The number of their field.
+    dims: u32,
+}
+
+impl Shape<'_> {
+    fn each(&self, mut see: impl FnMut(i64)) {
+        for field in Fields::new(self.message).filter(|field| field.number == self.dims) {
+            match field.value {
+                Value::Varint(dim) => see(dim as i64),
+                Value::Bytes(packed) => Fields::packed_varints(packed).flatten().for_each(|dim| see(dim as i64)),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl fmt::Display for Shape<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 16;
+        let (mut count, mut result) = (0, write!(out, "["));
+        self.each(|dim| {
+            if result.is_ok() && count < MOST {
+                result = write!(out, "{}{dim}", if count == 0 { "" } else { ", " });
+            }
+            count += 1;
+        });
+        result.and_then(|()| write!(out, "{}", if count > MOST { ", ...]" } else { "]" }))
     }
 }
 
@@ -74,8 +95,8 @@ fn label(tensor: &[u8]) -> String {
         _ => None,
     });
     match name.last() {
-        Some(name) => format!("the constant '{}'", String::from_utf8_lossy(&name[..name.len().min(80)])),
-        None => "a constant".to_owned(),
+        Some(name) => text!("the constant '{}'", Lossy(&name[..name.len().min(80)])),
+        None => text!("a constant"),
     }
 }
 

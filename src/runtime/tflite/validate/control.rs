@@ -2,17 +2,18 @@
 
 use super::graph::Model;
 use super::rules::control::called;
-use crate::base::{Result, fail};
+use crate::base::room::filled;
+use crate::base::{Gather, Result, fail};
 
 /// Refuses a graph that calls itself, on whatever way.
 pub fn check(model: &Model) -> Result<()> {
     let calls: Vec<Vec<usize>> =
-        model.graphs.iter().map(|graph| graph.operators.iter().flat_map(called).collect()).collect();
+        model.graphs.iter().map(|graph| graph.operators.iter().flat_map(called).gather()).gather_all()?;
     if model.graphs.is_empty() {
         return fail!(ModelInvalid, "it has no subgraph");
     }
     // a graph that calls only graphs that end, ends
-    let mut ends = vec![false; calls.len()];
+    let mut ends = filled(false, calls.len())?;
     for _ in 0..calls.len() {
         for (graph, calls) in calls.iter().enumerate() {
             ends[graph] = calls.iter().all(|called| ends.get(*called).copied().unwrap_or(false));

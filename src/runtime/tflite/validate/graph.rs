@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::schema::{self, field, kind};
-use crate::base::{Error, Result, fail};
+use crate::base::room::joined;
+use crate::base::{Error, Gather, Result, fail, text};
 use crate::runtime::tflite::file::content;
 use crate::runtime::tflite::flatbuffer::{Table, Tables};
 
@@ -52,11 +53,11 @@ impl<'a> Model<'a> {
         let buffers = model.tables(field::model::BUFFERS);
         let graphs = model.tables(field::model::SUBGRAPHS);
         let read = |(number, table)| {
-            let name = format!("subgraph {number}");
+            let name = text!("subgraph {number}");
             let Some(table) = table else { return unreadable(&name) };
             Graph::read(file, number, table, &codes, buffers).map_err(|error| error.at(name))
         };
-        Ok(Model { graphs: graphs.iter().enumerate().map(read).collect::<Result<_>>()? })
+        Ok(Model { graphs: graphs.iter().enumerate().map(read).gather_all()? })
     }
 }
 
@@ -72,9 +73,9 @@ fn read_codes(model: Table) -> Result<Vec<i32>> {
             let old = i32::from(table.u8(field::operator_code::OLD_CODE, 0)? as i8);
             Some(old.max(table.i32(field::operator_code::CODE, 0)?))
         });
-        read.map_or_else(|| unreadable(&format!("operator code {number}")), Ok)
+        read.map_or_else(|| unreadable(&text!("operator code {number}")), Ok)
     };
-    model.tables(field::model::OPERATOR_CODES).iter().enumerate().map(code).collect()
+    model.tables(field::model::OPERATOR_CODES).iter().enumerate().map(code).gather_all()
 }
 
 impl<'a> Graph<'a> {
@@ -83,19 +84,19 @@ impl<'a> Graph<'a> {
         let operators = table.tables(field::subgraph::OPERATORS).iter().enumerate();
         let tensor = |(index, table): (usize, Option<Table<'a>>)| {
             let read = table.map_or_else(|| unreadable("it"), |table| Tensor::read(file, table, buffers));
-            read.map_err(|error| error.at(format!("tensor {index}")))
+            read.map_err(|error| error.at(text!("tensor {index}")))
         };
         let operator = |(index, table): (usize, Option<Table<'a>>)| {
             let read = table.map_or_else(|| unreadable("it"), |table| Operator::read(table, codes));
-            read.map_err(|error| error.at(format!("operator {index}")))
+            read.map_err(|error| error.at(text!("operator {index}")))
         };
         Ok(Graph {
             number,
             name: table.bytes(field::subgraph::NAME).unwrap_or_default(),
-            tensors: tensors.map(tensor).collect::<Result<_>>()?,
-            inputs: table.ints(field::subgraph::INPUTS).collect(),
-            outputs: table.ints(field::subgraph::OUTPUTS).collect(),
-            operators: operators.map(operator).collect::<Result<_>>()?,
+            tensors: tensors.map(tensor).gather_all()?,
+            inputs: table.ints(field::subgraph::INPUTS).gather()?,
+            outputs: table.ints(field::subgraph::OUTPUTS).gather()?,
+            operators: operators.map(operator).gather_all()?,
         })
     }
 
@@ -106,30 +107,30 @@ impl<'a> Graph<'a> {
     /// "tensor 7 'dense/bias' of byte 1234", for texts.
     pub fn label(&self, index: i32) -> String {
         match self.tensor(index) {
-            Some(tensor) => format!("tensor {index} '{}' (at byte {})", tensor.name(), tensor.table.position()),
-            None => format!("tensor {index}"),
+            Some(tensor) => text!("tensor {index} '{}' (at byte {})", tensor.name(), tensor.table.position()),
+            None => text!("tensor {index}"),
         }
     }
 
     /// "subgraph 0 'main'".
     pub fn place(&self) -> String {
-        format!("subgraph {} '{}'", self.number, shown(self.name))
+        text!("subgraph {} '{}'", self.number, shown(self.name))
     }
 
     /// A fault of one tensor.
     pub fn fault(&self, index: usize, text: impl std::fmt::Display) -> Error {
-        Error::new(crate::base::Status::ModelInvalid, format!("{}: {text}", self.label(index as i32))).at(self.place())
+        Error::new(crate::base::Status::ModelInvalid, text!("{}: {text}", self.label(index as i32))).at(self.place())
     }
 }
 
 impl<'a> Tensor<'a> {
     fn read(file: &'a [u8], table: Table<'a>, buffers: Tables<'a>) -> Result<Tensor<'a>> {
-        let shape: Vec<i32> = table.ints(field::tensor::SHAPE).collect();
+        let shape: Vec<i32> = table.ints(field::tensor::SHAPE).gather()?;
         if shape.len() > MOST_RANK {
             return fail!(ModelInvalid, "at byte {}: it has {} dimensions", table.position(), shape.len());
         }
         let value = read_value(file, table, buffers)?;
-        let open: Vec<i32> = table.ints(field::tensor::SIGNATURE).collect();
+        let open: Vec<i32> = table.ints(field::tensor::SIGNATURE).gather()?;
         let flag = |id| table.u8(id, 0);
         let (Some(kind), Some(has_rank), Some(is_variable)) =
             (flag(field::tensor::TYPE), flag(field::tensor::HAS_RANK), flag(field::tensor::IS_VARIABLE))
@@ -140,7 +141,7 @@ impl<'a> Tensor<'a> {
         Ok(Tensor {
             table,
             kind,
-            dims: has_rank.then(|| declared(&shape, &open)),
+            dims: has_rank.then(|| declared(&shape, &open)).transpose()?,
             is_variable: is_variable != 0,
             value,
             is_sparse: table.has(field::tensor::SPARSITY),
@@ -169,31 +170,32 @@ impl<'a> Tensor<'a> {
         let count = usize::try_from(self.elements()?).ok()?;
         let narrow = |word: &[u8; 4]| i32::from_le_bytes(*word).into();
         match self.kind {
-            kind::I32 => Some(value.as_chunks().0.iter().take(count).map(narrow).collect()),
-            kind::I64 => Some(value.as_chunks().0.iter().take(count).map(|word| i64::from_le_bytes(*word)).collect()),
+            // where there is no memory for the list, the engine will not have it either
+            kind::I32 => value.as_chunks().0.iter().take(count).map(narrow).gather().ok(),
+            kind::I64 => value.as_chunks().0.iter().take(count).map(|word| i64::from_le_bytes(*word)).gather().ok(),
             _ => None,
         }
     }
 
     /// "f32 [1, ?, 8]"
     pub fn shown(&self) -> String {
-        let dims = self.dims.as_ref().map_or_else(|| "of unknown rank".to_owned(), |dims| shown_dims(dims));
-        format!("{} {dims}", schema::kind_name(self.kind))
+        let dims = self.dims.as_ref().map_or_else(|| text!("of unknown rank"), |dims| shown_dims(dims));
+        text!("{} {dims}", schema::kind_name(self.kind))
     }
 }
 
 pub fn shown_dims(dims: &[i64]) -> String {
-    let dim = |dim: &i64| if *dim < 0 { "?".to_owned() } else { dim.to_string() };
-    format!("[{}]", dims.iter().map(dim).collect::<Vec<_>>().join(", "))
+    let dim = |dim: &i64| if *dim < 0 { text!("?") } else { text!("{dim}") };
+    text!("[{}]", joined(dims.iter().map(dim), ", "))
 }
 
 /// The shape with -1 where the signature leaves it open. One that does not fit the shape tells nothing.
-fn declared(shape: &[i32], open: &[i32]) -> Vec<i64> {
+fn declared(shape: &[i32], open: &[i32]) -> Result<Vec<i64>> {
     let is_open = |at: usize| match open.get(at) {
         Some(dim) => open.len() != shape.len() || *dim < 0,
         None => !open.is_empty(),
     };
-    shape.iter().enumerate().map(|(at, dim)| if is_open(at) { -1 } else { i64::from(*dim) }).collect()
+    shape.iter().enumerate().map(|(at, dim)| if is_open(at) { -1 } else { i64::from(*dim) }).gather()
 }
 
 /// The bytes of the tensor's buffer; `None` for the empty buffer, which is that of everything that is no constant.
@@ -230,8 +232,8 @@ impl<'a> Operator<'a> {
         Ok(Operator {
             table,
             code: *code,
-            inputs: table.ints(field::operator::INPUTS).collect(),
-            outputs: table.ints(field::operator::OUTPUTS).collect(),
+            inputs: table.ints(field::operator::INPUTS).gather()?,
+            outputs: table.ints(field::operator::OUTPUTS).gather()?,
             options_type: table.u8(field::operator::OPTIONS_TYPE, 0).unwrap_or(0),
             options: table.table(field::operator::OPTIONS),
         })

@@ -5,7 +5,8 @@ use std::fmt::Display;
 use super::graph::{Graph, Model, Operator, Tensor, shown_dims};
 use super::operators::{Kind, name_of};
 use super::schema;
-use crate::base::{Error, Result, Status, fail};
+use crate::base::room::joined;
+use crate::base::{Error, Gather, Result, Status, fail, text};
 
 #[derive(Clone, Copy)]
 pub struct Node<'m, 'a> {
@@ -48,7 +49,7 @@ impl<'m, 'a> Node<'m, 'a> {
 
     /// An option that is a list.
     pub fn list_option(&self, id: usize) -> Vec<i64> {
-        self.options().map(|options| options.ints(id).map(i64::from).collect()).unwrap_or_default()
+        self.options().map(|options| options.ints(id).map(i64::from).gather().unwrap_or_default()).unwrap_or_default()
     }
 
     /// Options of another operator count as none, as they do for the engine.
@@ -59,8 +60,8 @@ impl<'m, 'a> Node<'m, 'a> {
     pub fn fault(&self, text: impl Display) -> Error {
         let name = name_of(self.operator.code);
         let place = self.operator.table.position();
-        let operator = format!("operator {} {name} (at byte {place})", self.number);
-        Error::new(Status::ModelInvalid, text.to_string()).at(operator).at(self.graph.place())
+        let operator = text!("operator {} {name} (at byte {place})", self.number);
+        Error::new(Status::ModelInvalid, text!("{text}")).at(operator).at(self.graph.place())
     }
 
     /// "input 0, tensor 7 'x' (at byte 1234) of f32 [1, 8]", made when it is shown.
@@ -77,8 +78,8 @@ impl<'m, 'a> Node<'m, 'a> {
         if (least..=most).contains(&value) {
             return Ok(());
         }
-        let wanted = if most == i64::MAX { format!("{least} or more") } else { format!("{least} to {most}") };
-        Err(self.fault(format!("{what} is {value}, and has to be {wanted}")))
+        let wanted = if most == i64::MAX { text!("{least} or more") } else { text!("{least} to {most}") };
+        Err(self.fault(text!("{what} is {value}, and has to be {wanted}")))
     }
 
     pub fn expect_rank(&self, position: usize, rank: usize) -> Result<()> {
@@ -88,8 +89,8 @@ impl<'m, 'a> Node<'m, 'a> {
     pub fn expect_ranks(&self, position: usize, least: usize, most: usize) -> Result<()> {
         match self.dims(position) {
             Some(dims) if !(least..=most).contains(&dims.len()) => {
-                let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
-                Err(self.fault(format!("{} has to have {wanted} dimensions", self.label_input(position))))
+                let wanted = if least == most { text!("{least}") } else { text!("{least} to {most}") };
+                Err(self.fault(text!("{} has to have {wanted} dimensions", self.label_input(position))))
             }
             _ => Ok(()),
         }
@@ -102,7 +103,7 @@ impl<'m, 'a> Node<'m, 'a> {
         if given.len() == wanted.len() && given.iter().zip(wanted).all(fits) {
             return Ok(());
         }
-        Err(self.fault(format!("{}: it computes {}", self.label_output(position), shown_dims(wanted))))
+        Err(self.fault(text!("{}: it computes {}", self.label_output(position), shown_dims(wanted))))
     }
 
     /// Two numbers that have to be the same; -1 is not known.
@@ -110,14 +111,14 @@ impl<'m, 'a> Node<'m, 'a> {
         if given < 0 || wanted < 0 || given == wanted {
             return Ok(());
         }
-        Err(self.fault(format!("{what} is {given}, and has to be {wanted}")))
+        Err(self.fault(text!("{what} is {given}, and has to be {wanted}")))
     }
 
     pub fn expect_kind(&self, position: usize, kinds: &[u8]) -> Result<()> {
         match self.input(position) {
             Some(tensor) if !kinds.contains(&tensor.kind) => {
-                let wanted: Vec<_> = kinds.iter().map(|kind| schema::kind_name(*kind)).collect();
-                Err(self.fault(format!("{} has to be {}", self.label_input(position), wanted.join(" or "))))
+                let wanted = joined(kinds.iter().map(|kind| schema::kind_name(*kind)), " or ");
+                Err(self.fault(text!("{} has to be {}", self.label_input(position), wanted)))
             }
             _ => Ok(()),
         }

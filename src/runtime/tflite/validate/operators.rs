@@ -9,7 +9,7 @@ use super::names::NAMES;
 use super::node::{Node, expect_tensor};
 use super::rules::{control, dense, elementwise, images, joins, reduce, shapes, slices, windows};
 use super::schema::field;
-use crate::base::Result;
+use crate::base::{Result, text};
 
 pub type Rule = fn(&Node) -> Result<()>;
 
@@ -280,7 +280,7 @@ fn check_tensors(node: &Node) -> Result<()> {
             continue;
         }
         if *index == -1 {
-            return Err(node.fault(format!("input {position} is left out, and it cannot do without")));
+            return Err(node.fault(text!("input {position} is left out, and it cannot do without")));
         }
         expect_tensor(graph, format_args!("input {position}"), *index).map_err(|error| node.fault(error.text))?;
     }
@@ -301,11 +301,11 @@ fn check_counts(node: &Node) -> Result<()> {
     for (side, given, (least, most)) in sides {
         if given < least || given > most {
             let wanted = match (least, most) {
-                (least, MANY) => format!("{least} or more"),
-                (least, most) if least == most => format!("{least}"),
-                _ => format!("{least} to {most}"),
+                (least, MANY) => text!("{least} or more"),
+                (least, most) if least == most => text!("{least}"),
+                _ => text!("{least} to {most}"),
             };
-            return Err(node.fault(format!("it has {given} {side}, and has to have {wanted}")));
+            return Err(node.fault(text!("it has {given} {side}, and has to have {wanted}")));
         }
     }
     Ok(())
@@ -314,7 +314,7 @@ fn check_counts(node: &Node) -> Result<()> {
 fn check_options(node: &Node) -> Result<()> {
     let has_options = node.operator.options.is_some() && Some(node.operator.options_type) == node.kind.options;
     if node.kind.needs_options && !has_options {
-        return Err(node.fault(format!(
+        return Err(node.fault(text!(
             "it has no options of its kind, which is {}; the file says kind {}",
             node.kind.options.unwrap_or_default(),
             node.operator.options_type

@@ -3,7 +3,7 @@
 use super::graph::Graph;
 use super::node::expect_tensor;
 use super::operators::name_of;
-use crate::base::Result;
+use crate::base::{Gather, Result, text};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Maker {
@@ -15,7 +15,7 @@ enum Maker {
 }
 
 pub fn check(graph: &Graph) -> Result<()> {
-    let mut makers: Vec<Maker> = graph.tensors.iter().map(first_maker).collect();
+    let mut makers: Vec<Maker> = graph.tensors.iter().map(first_maker).gather()?;
     for index in &graph.inputs {
         expect_tensor(graph, "an input of the graph", *index)?;
         let index = *index as usize;
@@ -52,7 +52,7 @@ fn expect_made(graph: &Graph, makers: &[Maker], index: usize, use_of_it: impl st
         return Ok(());
     }
     Err(graph
-        .fault(index, format!("{use_of_it}, and nothing before makes it: no operator, no input, no value in the file")))
+        .fault(index, text!("{use_of_it}, and nothing before makes it: no operator, no input, no value in the file")))
 }
 
 fn expect_free(graph: &Graph, makers: &[Maker], index: usize, number: usize) -> Result<()> {
@@ -60,9 +60,8 @@ fn expect_free(graph: &Graph, makers: &[Maker], index: usize, number: usize) -> 
     let text = match makers[index] {
         _ if tensor.value.is_some() => "its value is in the file",
         Maker::Host => "it is an input of the graph",
-        Maker::Operator(earlier) => &format!("operator {earlier} writes it already"),
+        Maker::Operator(earlier) => &text!("operator {earlier} writes it already"),
         Maker::Always | Maker::Nobody => return Ok(()),
     };
-    Err(graph
-        .fault(index, format!("operator {number} {} writes it, and {text}", name_of(graph.operators[number].code))))
+    Err(graph.fault(index, text!("operator {number} {} writes it, and {text}", name_of(graph.operators[number].code))))
 }

@@ -1,9 +1,9 @@
 //! Tensors by themselves: shapes, sizes, the bytes of constants, quantization.
 
-use super::graph::{Graph, Tensor, shown_dims};
+use super::graph::{Graph, Tensor};
 use super::schema::{field, kind, kind_name};
 use super::sparsity;
-use crate::base::{Result, fail};
+use crate::base::{Result, fail, text};
 
 pub fn check(graph: &Graph, most: u64) -> Result<()> {
     for (index, tensor) in graph.tensors.iter().enumerate() {
@@ -11,23 +11,23 @@ pub fn check(graph: &Graph, most: u64) -> Result<()> {
         check_value(graph, index, tensor)?;
         check_quantization(graph, index, tensor)?;
         if tensor.is_sparse {
-            sparsity::check(tensor).map_err(|text| graph.fault(index, text))?;
+            sparsity::check(tensor).map_err(|error| error.at(graph.label(index as i32)).at(graph.place()))?;
         }
     }
     Ok(())
 }
 
 fn check_shape(graph: &Graph, index: usize, tensor: &Tensor, most: u64) -> Result<()> {
-    let shape = || shown_dims(&tensor.shape.iter().map(|dim| i64::from(*dim)).collect::<Vec<_>>());
+    let shape = || text!("{:?}", tensor.shape);
     // -1 is how some files write an open dimension into the shape itself
     if tensor.shape.iter().any(|dim| *dim < -1) {
-        return Err(graph.fault(index, format!("its shape has a dimension below 0: {:?}", tensor.shape)));
+        return Err(graph.fault(index, text!("its shape has a dimension below 0: {:?}", tensor.shape)));
     }
     if tensor.shape.contains(&-1) {
         return Ok(());
     }
     if tensor.elements().is_none() {
-        return Err(graph.fault(index, format!("its shape {} has more elements than fit in 64 bits", shape())));
+        return Err(graph.fault(index, text!("its shape {} has more elements than fit in 64 bits", shape())));
     }
     match tensor.bytes() {
         Some(bytes) if bytes > most => fail!(
@@ -52,7 +52,7 @@ fn check_value(graph: &Graph, index: usize, tensor: &Tensor) -> Result<()> {
     }
     match tensor.bytes() {
         Some(bytes) if bytes > value.len() as u64 => {
-            let text = format!("its buffer has {} bytes, and {} needs {bytes}", value.len(), tensor.shown());
+            let text = text!("its buffer has {} bytes, and {} needs {bytes}", value.len(), tensor.shown());
             Err(graph.fault(index, text))
         }
         _ => Ok(()),
@@ -64,17 +64,17 @@ fn check_strings(value: &[u8], tensor: &Tensor) -> std::result::Result<(), Strin
     let words = value.as_chunks().0;
     let word = |at: usize| words.get(at).map(|word| i64::from(i32::from_le_bytes(*word)));
     let (Some(count), Some(elements)) = (word(0), tensor.elements()) else {
-        return Err("its buffer is too short for strings".to_owned());
+        return Err(text!("its buffer is too short for strings"));
     };
     if u64::try_from(count) != Ok(elements) {
-        return Err(format!("its buffer has {count} strings, and its shape {elements}"));
+        return Err(text!("its buffer has {count} strings, and its shape {elements}"));
     }
     let mut last = 4 * (count + 2);
     for at in 0..=count {
         let offset = usize::try_from(at).ok().and_then(|at| word(at + 1));
         match offset {
             Some(offset) if offset >= last && offset <= value.len() as i64 => last = offset,
-            _ => return Err(format!("the offset of string {at} in its buffer leads out of it")),
+            _ => return Err(text!("the offset of string {at} in its buffer leads out of it")),
         }
     }
     Ok(())
@@ -102,20 +102,20 @@ fn check_quantization(graph: &Graph, index: usize, tensor: &Tensor) -> Result<()
         return Ok(());
     }
     if zero_points.len() != scales.len() && zero_points.len() != 1 {
-        return fault(format!("its quantization has {} scales and {} zero points", scales.len(), zero_points.len()));
+        return fault(text!("its quantization has {} scales and {} zero points", scales.len(), zero_points.len()));
     }
     if let Some(range) = zero_point_range(tensor.kind) {
         let numbers = zero_points.iter().map(|bytes| i64::from_le_bytes(*bytes));
         if let Some(bad) = numbers.into_iter().find(|number| !range.contains(number)) {
-            return fault(format!("its zero point is {bad}, which {} cannot hold", kind_name(tensor.kind)));
+            return fault(text!("its zero point is {bad}, which {} cannot hold", kind_name(tensor.kind)));
         }
     }
     if scales.len() > 1 {
         let Some(dim) = usize::try_from(dimension).ok().and_then(|at| tensor.shape.get(at)) else {
-            return fault(format!("it is quantized along dimension {dimension}, and has {}", tensor.shape.len()));
+            return fault(text!("it is quantized along dimension {dimension}, and has {}", tensor.shape.len()));
         };
         if *dim >= 0 && scales.len() as i64 != i64::from(*dim) {
-            return fault(format!("its quantization has {} scales for a dimension of {dim}", scales.len()));
+            return fault(text!("its quantization has {} scales for a dimension of {dim}", scales.len()));
         }
     }
     Ok(())

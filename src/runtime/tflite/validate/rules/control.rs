@@ -4,7 +4,7 @@ use super::super::graph::{Graph, Operator};
 use super::super::node::Node;
 use super::super::operators::name_of;
 use super::super::schema::{kind, kind_name};
-use crate::base::Result;
+use crate::base::{Result, text};
 
 /// The options that name graphs, of operators that call some.
 fn graph_options(operator: &Operator) -> &'static [usize] {
@@ -16,24 +16,22 @@ fn graph_options(operator: &Operator) -> &'static [usize] {
 }
 
 /// The numbers of the graphs that an operator calls.
-pub fn called(operator: &Operator) -> Vec<usize> {
+pub fn called(operator: &Operator) -> impl Iterator<Item = usize> {
     let named = graph_options(operator).iter().filter_map(|id| operator.options?.i32(*id, 0));
-    named.filter_map(|number| usize::try_from(number).ok()).collect()
+    named.filter_map(|number| usize::try_from(number).ok())
 }
 
 fn graph<'m, 'a>(node: &Node<'m, 'a>, id: usize, what: &str) -> Result<&'m Graph<'a>> {
     let number = node.option(id, 0);
     let found = usize::try_from(number).ok().and_then(|number| node.model.graphs.get(number));
     let Some(found) = found else {
-        return Err(
-            node.fault(format!("its {what} is subgraph {number}, and the model has {}", node.model.graphs.len()))
-        );
+        return Err(node.fault(text!("its {what} is subgraph {number}, and the model has {}", node.model.graphs.len())));
     };
     // the engine shares memory between the two sides, one by one
     let twice = |(at, index): (usize, &i32)| found.inputs[..at].contains(index).then_some(*index);
     match found.inputs.iter().enumerate().find_map(twice) {
         Some(index) => {
-            Err(node.fault(format!("its {what}, {}, has {} as an input twice", found.place(), found.label(index))))
+            Err(node.fault(text!("its {what}, {}, has {} as an input twice", found.place(), found.label(index))))
         }
         None => Ok(found),
     }
@@ -43,14 +41,14 @@ fn graph<'m, 'a>(node: &Node<'m, 'a>, id: usize, what: &str) -> Result<&'m Graph
 fn expect_slots(node: &Node, of: &Graph, side: &str, outer: &[i32], inner: &[i32]) -> Result<()> {
     let name = of.place();
     if outer.len() != inner.len() {
-        return Err(node.fault(format!("it gives {} tensors for the {} {side} of {name}", outer.len(), inner.len())));
+        return Err(node.fault(text!("it gives {} tensors for the {} {side} of {name}", outer.len(), inner.len())));
     }
     for (position, (outer, inner)) in outer.iter().zip(inner).enumerate() {
         let (Some(given), Some(wanted)) = (node.graph.tensor(*outer), of.tensor(*inner)) else { continue };
         if given.kind != wanted.kind {
             let (given, wanted) = (kind_name(given.kind), kind_name(wanted.kind));
             let text =
-                format!("it gives {given} for {} {position} of {name}, which is {wanted}", &side[..side.len() - 1]);
+                text!("it gives {given} for {} {position} of {name}, which is {wanted}", &side[..side.len() - 1]);
             return Err(node.fault(text));
         }
     }
@@ -74,7 +72,7 @@ pub fn repeats(node: &Node) -> Result<()> {
     expect_slots(node, body, "outputs", &node.operator.outputs, &body.outputs)?;
     match condition.outputs[..] {
         [answer] if condition.tensor(answer).is_some_and(|tensor| tensor.kind == kind::BOOL) => Ok(()),
-        _ => Err(node.fault(format!("its condition, {}, has to have one output of bool", condition.place()))),
+        _ => Err(node.fault(text!("its condition, {}, has to have one output of bool", condition.place()))),
     }
 }
 
@@ -87,7 +85,7 @@ pub fn calls_once(node: &Node) -> Result<()> {
 pub fn gives_handle(node: &Node) -> Result<()> {
     match node.output(0) {
         Some(tensor) if tensor.kind != kind::RESOURCE => {
-            Err(node.fault(format!("{} has to be a resource", node.label_output(0))))
+            Err(node.fault(text!("{} has to be a resource", node.label_output(0))))
         }
         _ => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! Products of matrices.
 
 use super::super::node::{Node, elements};
-use crate::base::Result;
+use crate::base::{Result, text};
 
 pub fn fully_connected(node: &Node) -> Result<()> {
     node.expect_rank(1, 2)?;
@@ -13,7 +13,7 @@ pub fn fully_connected(node: &Node) -> Result<()> {
     }
     let Some(count) = elements(input).filter(|_| depth >= 0 && made >= 0) else { return Ok(()) };
     if (depth == 0) != (count == 0) || (depth > 0 && count % depth != 0) {
-        let text = format!("its weights are for rows of {depth}, and {} has {count} elements", node.label_input(0));
+        let text = text!("its weights are for rows of {depth}, and {} has {count} elements", node.label_input(0));
         return Err(node.fault(text));
     }
     let Some(given) = node.output(0).and_then(|tensor| elements(tensor.dims.as_deref()?)) else { return Ok(()) };
@@ -50,7 +50,7 @@ pub fn svdf(node: &Node) -> Result<()> {
     node.expect_same("the depth of its feature weights", features[1], input[1])?;
     node.expect_same("the number of rows of its time weights", times[0], features[0])?;
     if features[0] >= 0 && features[0] % rank != 0 {
-        return Err(node.fault(format!("it has {} filters, which is no multiple of its rank {rank}", features[0])));
+        return Err(node.fault(text!("it has {} filters, which is no multiple of its rank {rank}", features[0])));
     }
     Ok(())
 }

@@ -2,14 +2,14 @@
 
 use super::super::node::Node;
 use super::super::schema::kind_name;
-use crate::base::Result;
+use crate::base::{Result, text};
 
 /// The output has the type of the first input.
 pub fn same_kind(node: &Node) -> Result<()> {
     match (node.input(0), node.output(0)) {
         (Some(input), Some(output)) if input.kind != output.kind => {
             let wanted = kind_name(input.kind);
-            Err(node.fault(format!("{}: it has to be {wanted}, as input 0 is", node.label_output(0))))
+            Err(node.fault(text!("{}: it has to be {wanted}, as input 0 is", node.label_output(0))))
         }
         _ => Ok(()),
     }
@@ -21,7 +21,7 @@ pub fn same_kinds(node: &Node) -> Result<()> {
     for position in 1..node.operator.inputs.len() {
         if node.input(position).is_some_and(|tensor| tensor.kind != first.kind) {
             let wanted = kind_name(first.kind);
-            return Err(node.fault(format!("{}: it has to be {wanted}, as input 0 is", node.label_input(position))));
+            return Err(node.fault(text!("{}: it has to be {wanted}, as input 0 is", node.label_input(position))));
         }
     }
     Ok(())
@@ -44,8 +44,8 @@ pub fn broadcast(node: &Node) -> Result<()> {
             (one, other) if one < 0 || other < 0 => one.max(other),
             (one, other) if one == other => one,
             (one, other) => {
-                let text = format!("{} and {} do not go together", node.label_input(0), node.label_input(1));
-                return Err(node.fault(format!("{text}: {one} and {other}")));
+                let text = text!("{} and {} do not go together", node.label_input(0), node.label_input(1));
+                return Err(node.fault(text!("{text}: {one} and {other}")));
             }
         };
     }

@@ -1,7 +1,7 @@
 //! Images that change their size.
 
 use super::super::node::Node;
-use crate::base::Result;
+use crate::base::{Result, text};
 
 pub fn resize(node: &Node) -> Result<()> {
     node.expect_rank(0, 4)?;
@@ -25,7 +25,7 @@ fn divide(node: &Node, dim: i64, by: i64) -> Result<i64> {
     match dim {
         dim if dim < 0 => Ok(-1),
         dim if dim % by == 0 => Ok(dim / by),
-        dim => Err(node.fault(format!("a dimension of {dim} of {} is no multiple of {by}", node.label_input(0)))),
+        dim => Err(node.fault(text!("a dimension of {dim} of {} is no multiple of {by}", node.label_input(0)))),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::node::Node;
 use super::elementwise::{same_kind, same_kinds};
-use crate::base::Result;
+use crate::base::{Result, text};
 
 pub fn concatenation(node: &Node) -> Result<()> {
     same_kinds(node)?;
@@ -63,7 +63,7 @@ pub fn split(node: &Node) -> Result<()> {
     node.expect_same("the number of axes", axis.len() as i64, 1)?;
     let axis = node.expect_axis("its axis", axis[0], dims.len())?;
     if dims[axis] >= 0 && dims[axis] % count != 0 {
-        return Err(node.fault(format!("{} cannot be split into {count} along {axis}", node.label_input(1))));
+        return Err(node.fault(text!("{} cannot be split into {count} along {axis}", node.label_input(1))));
     }
     let mut wanted = dims.to_vec();
     wanted[axis] = if dims[axis] < 0 { -1 } else { dims[axis] / count };
@@ -86,7 +86,7 @@ pub fn split_v(node: &Node) -> Result<()> {
     let open = sizes.iter().filter(is_open).count();
     let rest = dims[axis] - sizes.iter().filter(|size| **size >= 0).sum::<i64>();
     if open > 1 || dims[axis] >= 0 && (rest < 0 || open == 0 && rest != 0) {
-        return Err(node.fault(format!("the sizes of its splits are {sizes:?}, for a dimension of {}", dims[axis])));
+        return Err(node.fault(text!("the sizes of its splits are {sizes:?}, for a dimension of {}", dims[axis])));
     }
     for (position, size) in sizes.iter().enumerate() {
         let mut wanted = dims.to_vec();

@@ -1,7 +1,7 @@
 //! Operators along axes.
 
 use super::super::node::Node;
-use crate::base::Result;
+use crate::base::{Gather, Result};
 
 /// The axes that the second input names, counted from the start; `None` where they are not known.
 fn axes<'m>(node: &Node<'m, '_>) -> Result<Option<(Vec<usize>, &'m [i64])>> {
@@ -11,7 +11,7 @@ fn axes<'m>(node: &Node<'m, '_>) -> Result<Option<(Vec<usize>, &'m [i64])>> {
         0 => node.expect_axis("an axis", *axis, 1),
         rank => node.expect_axis("an axis", *axis, rank),
     });
-    Ok(Some((axes.collect::<Result<_>>()?, dims)))
+    Ok(Some((axes.gather_all()?, dims)))
 }
 
 pub fn axes_within(node: &Node) -> Result<()> {

@@ -3,7 +3,7 @@
 use super::super::graph::shown_dims;
 use super::super::node::{Node, elements};
 use super::super::schema::kind;
-use crate::base::Result;
+use crate::base::{Result, text};
 
 /// The shape that a reshape is asked for. The second input counts where it is a list of 32-bit numbers, else the option.
 fn target(node: &Node) -> Option<Vec<i64>> {
@@ -27,18 +27,18 @@ pub fn reshape(node: &Node) -> Result<()> {
     let is_bad = |dim: &&i64| **dim < -1;
     if wanted.iter().any(|dim| is_bad(&dim)) || wanted.iter().filter(|dim| **dim == -1).count() > 1 {
         return Err(
-            node.fault(format!("the shape that it is to make is {wanted:?}: at most one dimension can be left open"))
+            node.fault(text!("the shape that it is to make is {wanted:?}: at most one dimension can be left open"))
         );
     }
     let known = wanted.iter().filter(|dim| **dim >= 0).try_fold(1i64, |product, dim| product.checked_mul(*dim));
     let Some(known) = known else {
-        return Err(node.fault(format!("the shape that it is to make, {wanted:?}, has too many elements")));
+        return Err(node.fault(text!("the shape that it is to make, {wanted:?}, has too many elements")));
     };
     if let Some(input) = input {
         let fits = if wanted.contains(&-1) { known > 0 && input % known == 0 || input == 0 } else { known == input };
         if !fits {
-            let text = format!("the shape that it is to make is {}, and {}", shown_dims(&wanted), node.label_input(0));
-            return Err(node.fault(format!("{text} has {input} elements")));
+            let text = text!("the shape that it is to make is {}, and {}", shown_dims(&wanted), node.label_input(0));
+            return Err(node.fault(text!("{text} has {input} elements")));
         }
     }
     node.expect_output(0, &wanted)
@@ -52,7 +52,7 @@ pub fn transpose(node: &Node) -> Result<()> {
     for axis in &order {
         let axis = node.expect_axis("a dimension of its order", *axis, dims.len())?;
         if seen[axis] {
-            return Err(node.fault(format!("its order {order:?} names dimension {axis} twice")));
+            return Err(node.fault(text!("its order {order:?} names dimension {axis} twice")));
         }
         seen[axis] = true;
         turned.push(dims[axis]);

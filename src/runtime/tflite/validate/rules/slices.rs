@@ -1,7 +1,7 @@
 //! Parts of a tensor, and more around it.
 
 use super::super::node::Node;
-use crate::base::Result;
+use crate::base::{Result, text};
 
 pub fn pad(node: &Node) -> Result<()> {
     let (Some(dims), Some(around)) = (node.dims(0), node.integers(1)) else { return Ok(()) };
@@ -60,7 +60,7 @@ pub fn strided_slice(node: &Node) -> Result<()> {
     }
     let [begins, ends, Some(steps)] = lists else { return Ok(()) };
     if steps.contains(&0) {
-        return Err(node.fault(format!("its strides are {steps:?}, and a stride cannot be 0")));
+        return Err(node.fault(text!("its strides are {steps:?}, and a stride cannot be 0")));
     }
     let (is_wide, is_new) = (node.option(2, 0) != 0, node.option(3, 0) != 0);
     let Some(dims) = node.dims(0).filter(|_| !is_wide && !is_new) else { return Ok(()) };
@@ -110,7 +110,7 @@ fn count(dim: i64, begin: Option<i64>, end: Option<i64>, step: i64) -> i64 {
 pub fn gather(node: &Node) -> Result<()> {
     let (Some(dims), Some(places)) = (node.dims(0), node.dims(1)) else { return Ok(()) };
     if dims.is_empty() {
-        return Err(node.fault(format!("{} is a scalar", node.label_input(0))));
+        return Err(node.fault(text!("{} is a scalar", node.label_input(0))));
     }
     let axis = node.expect_axis("its axis", i64::from(node.option(0, 0)), dims.len())?;
     let batch = i64::from(node.option(1, 0));
@@ -129,7 +129,7 @@ pub fn gather(node: &Node) -> Result<()> {
 
 pub fn gather_nd(node: &Node) -> Result<()> {
     let (Some(dims), Some(places)) = (node.dims(0), node.dims(1)) else { return Ok(()) };
-    let Some(depth) = places.last() else { return Err(node.fault(format!("{} is a scalar", node.label_input(1)))) };
+    let Some(depth) = places.last() else { return Err(node.fault(text!("{} is a scalar", node.label_input(1)))) };
     node.expect_within("the depth of its indices", *depth, -1, dims.len() as i64)
 }
 

@@ -1,7 +1,7 @@
 //! Convolutions and pooling: a filter that moves over an image.
 
 use super::super::node::Node;
-use crate::base::Result;
+use crate::base::{Result, text};
 
 /// Numbers of the options, which differ by operator; -1 where there is none.
 struct Ids {
@@ -36,7 +36,7 @@ fn places(node: &Node, ids: &Ids, side: usize, image: i64, filter: i64) -> Resul
         // nothing is computed of an image without elements
         0 => Ok(-1),
         image if image < reach => {
-            Err(node.fault(format!("its filter spans a {name} of {reach}, and the image has {image}")))
+            Err(node.fault(text!("its filter spans a {name} of {reach}, and the image has {image}")))
         }
         image => Ok((image - reach) / stride + 1),
     }
@@ -62,7 +62,7 @@ pub fn convolution(node: &Node) -> Result<()> {
         node.expect_within("the number of channels of its filter", depth, 1, i64::MAX)?;
     }
     if channels >= 0 && depth > 0 && (channels % depth != 0 || channels == 0 || filter[0] % (channels / depth) != 0) {
-        let text = format!("its filter is for {depth} channels, and {} has {channels}", node.label_input(0));
+        let text = text!("its filter is for {depth} channels, and {} has {channels}", node.label_input(0));
         return Err(node.fault(text));
     }
     check_bias(node, 2, filter[0])?;
@@ -78,7 +78,7 @@ pub fn depthwise(node: &Node) -> Result<()> {
     let (channels, made) = (image[3], filter[3]);
     node.expect_same("the first dimension of its filter", filter[0], 1)?;
     if channels == 0 || (channels > 0 && made >= 0 && made % channels != 0) {
-        let text = format!("its filter makes {made} channels, which is no multiple of the {channels} of the image");
+        let text = text!("its filter makes {made} channels, which is no multiple of the {channels} of the image");
         return Err(node.fault(text));
     }
     let multiplier = i64::from(node.option(3, 0));
