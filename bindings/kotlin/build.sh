@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # build.sh jars|test|demo|time: builds the Kotlin binding without a build server, and runs what it is asked to.
 #
-# LOANS=100000 GC=1 LIMIT=3600 make the stress of `test` longer: so many loans, a garbage collection for so many of them, and
-# seconds after which a test hangs. ONLY=name runs the tests with the name in theirs.
+# LOANS=100000 LIMIT=3600 make the stress of `test` longer: so many loans, a garbage collection at each (GC=100: at each
+# hundredth), and seconds after which a test hangs. EXITS=20: so many programs that end in the middle of each thing. ONLY=name
+# runs the tests with the name in theirs, and nothing else.
 #
 # Needs what setup.sh and kotlin_toolchain.sh have brought, and libzerobind and libzerobind_jni in target/release; the Makefile
 # calls it so. Everything goes into build/kotlin; a jar is built again when what goes into it has changed.
@@ -78,13 +79,13 @@ compile() {
         -no-stdlib -no-reflect -jdk-home "$tools/java" "$@"
 }
 
-# run JAVA BACKEND MAIN ARGUMENT...: with options in OPTIONS
+# run JAVA BACKEND MAIN ARGUMENT...: with options in OPTIONS, and the library PRELOAD before all others
 run() {
     local java=$1 backend=$2 classes
     classes=$out/tests.jar:$out/demo.jar:$out/zerobind.jar:$out/zerobind-coroutines.jar:$stdlib:$coroutines
     [ "$backend" = jni ] || classes=$classes:$out/zerobind-ffm.jar:$out/tests22.jar
     shift 2
-    ZB_KOTLIN_REFERENCE=$out/reference ZB_KOTLIN_FOLDER=$out/data "$java" ${OPTIONS:-} -XX:+UseSerialGC \
+    LD_PRELOAD=${PRELOAD:-} ZB_KOTLIN_REFERENCE=$out/reference ZB_KOTLIN_FOLDER=$out/data "$java" ${OPTIONS:-} -XX:+UseSerialGC \
         "-Dzerobind.library.path=$libraries" "-Dzerobind.backend=$backend" -cp "$classes" "$@"
 }
 
@@ -114,8 +115,8 @@ reference() {
 tests() {
     local java log=$out/check-jni.log stress
     java=$(java_for_jni)
-    # a small heap, so that the garbage collector has work
-    stress="-Xmx64m -Dzerobind.test.loans=${LOANS:-4000} -Dzerobind.test.gc=${GC:-40}"
+    # a small heap, so that the garbage collector has work, and is soon done
+    stress="-Xmx32m -Dzerobind.test.loans=${LOANS:-1000} -Dzerobind.test.gc=${GC:-1}"
     stress="$stress -Dzerobind.test.limit=${LIMIT:-120}"
     reference
     OPTIONS="$stress -Xcheck:jni $(native_for "$java")" run "$java" jni zerobind.MainKt ${ONLY:+"$ONLY"} 2>&1 | tee "$log"
@@ -125,12 +126,28 @@ tests() {
         exit 1
     fi
     OPTIONS="$stress $NATIVE" run "$java25" ffm zerobind.MainKt ${ONLY:+"$ONLY"}
+    [ -z "${ONLY:-}" ] || return 0
     OPTIONS="$stress $NATIVE" run "$java25" ffm zerobind.ffm.Main22Kt
     add "$java" jni
     add "$java25" ffm
-    OPTIONS=$(native_for "$java") run "$java" jni zerobind.MainKt exit
-    # not by FFM: Java 25 aborts when a callback of a queue comes while it shuts down (README, "Before the program ends")
-    echo 'kotlin: skipped by FFM: a program that ends in the middle, which Java itself does not survive there'
+    exits "$java" jni
+    exits "$java25" ffm
+}
+
+# Programs that end in the middle, each way several times. The C library takes its time to end, in which queues go on.
+exits() {
+    local what how count
+    "${CC:-cc}" -std=c99 -O2 -Wall -Wextra -Wpedantic -Wconversion -Werror -shared -fPIC "$here/c/slow_exit.c" -o "$out/slow_exit.so"
+    for what in network queues releases; do
+        for how in return exit; do
+            for count in $(seq "${EXITS:-2}"); do
+                OPTIONS="$(native_for "$1") -XX:ErrorFile=$out/hs_err.log" PRELOAD=$out/slow_exit.so \
+                    run "$1" "$2" zerobind.MainKt exit "$what" "$how" >"$out/exit.log" 2>&1 ||
+                    { cat "$out/exit.log"; echo "failed: exit $what $how by $2, the $count. time" >&2; exit 1; }
+            done
+        done
+    done
+    echo "kotlin: $((6 * ${EXITS:-2})) programs ended in the middle, by $2"
 }
 
 # The program that the README shows.

@@ -38,7 +38,7 @@ private fun bindAnonymous(context: Context, slot: Slot, released: AtomicInteger,
 }
 
 /** Direct memory that takes the place of what was freed. */
-private fun churn() {
+fun churn() {
     repeat(20) { directBuffer(16 + 64 * (it % 3)).asFloatBuffer().put(0, Float.NaN) }
 }
 

@@ -15,6 +15,8 @@ internal class FfmProvider : BackendProvider {
 
 /** zerobind.h by the foreign-function API: each function is a method handle that the JIT compiler calls as it calls C. */
 internal class Ffm : Backend {
+    private val queueThreads = QueueThreads(this)
+
     override val name: String get() = "ffm"
 
     override fun address(buffer: Buffer): Long =
@@ -84,7 +86,8 @@ internal class Ffm : Backend {
     override fun infer(context: Long, options: Long): Int = INFER.invokeExact(context, options) as Int
     override fun inferWith(context: Long, loans: Long, count: Long, options: Long): Int =
         INFER_WITH.invokeExact(context, loans, count, options) as Int
-    override fun queueCreate(options: Long, queue: Long): Int = QUEUE_CREATE.invokeExact(options, queue) as Int
+    override fun queueCreate(options: Long, queue: Long): Int =
+        queueThreads.made(queue) { QUEUE_CREATE.invokeExact(options, queue) as Int }
     override fun queueDestroy(queue: Long): Int = QUEUE_DESTROY.invokeExact(queue) as Int
     override fun queueInferWith(queue: Long, context: Long, tensors: Long, count: Long, options: Long, event: Long): Int =
         QUEUE_INFER_WITH.invokeExact(queue, context, tensors, count, options, event) as Int
