@@ -32,9 +32,6 @@ RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 	instructions bench-queue test header fmt-check clippy rust-test model-check c-test configure c-test-default \
 	c-test-clang features packaging-check cross c-test-linked memcheck sanitize kotlin-build test-kotlin \
 	demo-kotlin time-kotlin clean
-.PHONY: help setup build demo bench bench-quick bench-peers bench-queue performance-docs instructions \
-	tool test header fmt-check clippy rust-test model-check c-test c-test-default \
-	c-test-clang memcheck sanitize configure clean
 
 help:
 	@echo 'make demo      transcribe a recording on both engines, without a copy'
