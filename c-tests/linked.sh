@@ -33,6 +33,29 @@ build_library() {
     cargo rustc "${cargo[@]}" --crate-type cdylib,staticlib
 }
 
+# check_alone ENGINE LIBRARY SYMBOL MODEL OTHER_SYMBOL OTHER_MODEL: linked with one engine, the library needs that one's library and
+# nothing of the other, runs its models, and says of the other's that it is not part of this build. Built in a way that is quick.
+check_alone() {
+    local engine=$1 undefined
+    local cargo=(--quiet --locked --release --lib --no-default-features --features "linked,$engine"
+        --config profile.release.lto=false --config profile.release.opt-level=0 --config profile.release.codegen-units=16
+        --manifest-path "$root/Cargo.toml" --target-dir "$target")
+    echo "== linked: $engine alone"
+    cargo clippy "${cargo[@]}" -- -D warnings
+    cargo rustc "${cargo[@]}" --crate-type cdylib
+    readelf -dW "$library/libzerobind.so" | grep -q "NEEDED.*\[$2\]" || fail "libzerobind.so does not name $2"
+    undefined=$(nm -D --undefined-only "$library/libzerobind.so")
+    grep -q " U $3" <<<"$undefined" || fail "$3 is not asked for"
+    ! grep -q "$5" <<<"$undefined" || fail "$5 is asked for by a library without that engine"
+    check_contents
+    "${CC:-cc}" "${warnings[@]}" -I "$root/include" "$root/examples/c/add.c" -L "$library" -l:libzerobind.so.0 \
+        -Wl,--allow-shlib-undefined -o "$target/add_alone"
+    local add=(env "LD_LIBRARY_PATH=$library:$engines" "$target/add_alone")
+    [ "$("${add[@]}" "$root/.deps/models/$4" | tail -n 1)" = '20 21 22 23' ] || fail "add.c on $4"
+    ! "${add[@]}" "$root/.deps/models/$6" >"$target/log" 2>&1 || fail "add.c ran $6"
+    grep -F 'not part of this build' "$target/log" || fail "add.c on $6 does not say why not"
+}
+
 # The shared library names its engines, has what it needs of them as symbols, and what they may lack as weak ones.
 check_symbols() {
     local dynamic undefined
@@ -84,6 +107,8 @@ run_suite() {
         --tests-regex '^[a-z_]+\.(tflite|onnxruntime)$' --label-exclude 'memcheck|mock'
 }
 
+check_alone tflite libtensorflowlite_c.so TfLiteInterpreterInvoke add4.tflite OrtGetApiBase add4.onnx
+check_alone onnxruntime libonnxruntime.so.1 OrtGetApiBase add4.onnx TfLite add4.tflite
 build_library
 check_symbols
 check_contents
