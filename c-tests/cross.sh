@@ -78,7 +78,7 @@ run_c_tests() {
     for name in $(list_tests); do
         echo "== $name, $triple"
         # as many rounds as where valgrind is slow
-        ZB_TEST_MEMCHECK=1 timeout 120 "${runner[@]}" "$programs/test_$name" || failed+=("$name")
+        ZB_TEST_MEMCHECK=1 timeout 300 "${runner[@]}" "$programs/test_$name" || failed+=("$name")
     done
     [ ${#failed[@]} -eq 0 ] || { echo "$triple: failed: ${failed[*]}" >&2; return 1; }
     echo "$triple: $(list_tests | wc -l) C tests passed"
