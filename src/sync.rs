@@ -264,3 +264,23 @@ pub fn announce(place: &AtomicU64, value: u64) -> u64 {
     fence(Ordering::SeqCst);
     before
 }
+
+/// Runs that ended, for the thread sanitizer alone: it does not see the order that a fence makes after the last owner of a
+/// context has gone, so a run tells of its end here also.
+#[cfg(zerobind_tsan)]
+static ENDED: AtomicU64 = AtomicU64::new(0);
+
+/// A run ends, and all that it did comes before.
+#[inline]
+pub fn run_ends() {
+    // Release alone: the ends of runs are not to be put in order with each other, which would hide races
+    #[cfg(zerobind_tsan)]
+    ENDED.fetch_add(1, Ordering::Release);
+}
+
+/// To be called once it is known that a run is over since its context has gone: all that it did is seen.
+pub fn see_ended_runs() {
+    fence(Ordering::Acquire);
+    #[cfg(zerobind_tsan)]
+    ENDED.load(Ordering::Acquire);
+}

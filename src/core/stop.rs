@@ -11,7 +11,7 @@ mod tests;
 use std::sync::Arc;
 
 use crate::runtime::Canceller;
-use crate::sync::{AtomicBool, AtomicU64, Backoff, Ordering, announce, announce_flag};
+use crate::sync::{AtomicBool, AtomicU64, Backoff, Ordering, announce, announce_flag, run_ends};
 
 /// Why a run is to stop; the first cause counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,6 +171,7 @@ impl Running<'_> {
 impl Drop for Running<'_> {
     #[inline]
     fn drop(&mut self) {
+        run_ends();
         let (running, idle) = (self.number << PHASE_BITS | RUNNING, self.number << PHASE_BITS | IDLE);
         // Release: who sees that the run is over sees what it wrote
         if self.stop.state.compare_exchange(running, idle, Ordering::AcqRel, Ordering::Relaxed).is_err() {

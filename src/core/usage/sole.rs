@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 use super::Access;
 use crate::core::stop::Stop;
-use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, announce, fence, lock};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, announce, lock, see_ended_runs};
 
 /// A context as the only user of a tensor, and how it uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Run {
             Some(stop) => stop.current() != Some(self.number),
             None => {
                 // Acquire: its last run is over for us too
-                fence(Ordering::Acquire);
+                see_ended_runs();
                 true
             }
         }
@@ -140,7 +140,7 @@ impl Sole {
         let before = announce(&self.user, BEING_SHARED);
         let context = std::mem::take(&mut details.user);
         let running = context.upgrade().and_then(|stop| stop.disturb());
-        fence(Ordering::Acquire);
+        see_ended_runs();
         if let (true, Some(number)) = (before != FREE, running) {
             details.lingering = Some(Run { context, number, access: Token(before).access() });
             self.lingers.store(true, Ordering::Relaxed);
