@@ -21,6 +21,13 @@ impl Elements {
         self.memory.size() / self.width
     }
 
+    /// The bytes as they are now.
+    pub fn copy(&self) -> Vec<u8> {
+        let bytes = self.memory.data().cast::<u8>();
+        // SAFETY: inside the range, which is readable during a run.
+        (0..self.memory.size()).map(|index| unsafe { bytes.wrapping_add(index).read() }).collect()
+    }
+
     pub fn get(&self, index: usize) -> f32 {
         assert!(index < self.count());
         let place = self.memory.data().cast::<u8>().wrapping_add(index * self.width);

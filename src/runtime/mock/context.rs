@@ -136,9 +136,12 @@ impl MockContext {
     fn run_to_the_end(&mut self) -> Result<()> {
         self.rules.reach(Stage::Run)?;
         self.stop.check()?;
+        let before: Vec<_> = self.sources().iter().map(Elements::copy).collect();
         for index in 0..self.outputs.len() {
             self.compute(index)?;
         }
+        let after: Vec<_> = self.sources().iter().map(Elements::copy).collect();
+        assert!(before == after, "contract: somebody wrote to an input during the run");
         self.rules.reach(Stage::Finish)?;
         self.stop.check()?;
         self.has_values = true;
