@@ -21,6 +21,15 @@ impl Elements {
         self.memory.size() / self.width
     }
 
+    pub fn start(&self) -> *mut u8 {
+        self.memory.data().cast()
+    }
+
+    /// The place behind the last byte.
+    pub fn end(&self) -> *mut u8 {
+        self.start().wrapping_add(self.memory.size())
+    }
+
     /// The bytes as they are now.
     pub fn copy(&self) -> Vec<u8> {
         let bytes = self.memory.data().cast::<u8>();

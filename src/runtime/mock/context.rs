@@ -5,6 +5,7 @@ use std::ptr::null;
 use std::sync::Arc;
 
 use super::compute::{self, Elements};
+use super::planted;
 use super::rule::{Rules, Stage};
 use super::script::Script;
 use super::shapes;
@@ -140,6 +141,7 @@ impl MockContext {
         for index in 0..self.outputs.len() {
             self.compute(index)?;
         }
+        planted::act(self.sources().first().copied(), self.first_target());
         let after: Vec<_> = self.sources().iter().map(Elements::copy).collect();
         assert!(before == after, "contract: somebody wrote to an input during the run");
         self.rules.reach(Stage::Finish)?;
@@ -151,6 +153,12 @@ impl MockContext {
     fn sources(&self) -> Vec<Elements> {
         let attached = self.attached().filter(|(slot, _)| slot.side == Side::Input);
         attached.map(|(_, attached)| Elements::new(attached.memory, attached.desc.dtype)).collect()
+    }
+
+    /// The memory of the first output, if it is the host's.
+    fn first_target(&self) -> Option<Elements> {
+        let attached = self.outputs.first()?.attached.as_ref()?;
+        Some(Elements::new(attached.memory, attached.desc.dtype))
     }
 
     fn compute(&mut self, index: usize) -> Result<()> {

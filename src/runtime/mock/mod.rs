@@ -23,6 +23,8 @@
 //!
 //! A run adds up all inputs, element by element; shorter ones start again. An output whose shape only the run tells gets
 //! the elements of the first input that are not zero.
+//!
+//! `planted` has bugs that the environment can ask for, to see that the checkers find them.
 
 mod compute;
 mod context;
@@ -30,6 +32,7 @@ mod gate;
 mod line;
 mod mischief;
 mod model;
+mod planted;
 mod rule;
 mod script;
 mod shapes;
