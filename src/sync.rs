@@ -284,3 +284,32 @@ pub fn see_ended_runs() {
     #[cfg(zerobind_tsan)]
     ENDED.load(Ordering::Acquire);
 }
+
+/// `Release`, except where a test wants to see that the model checker finds it missing.
+#[inline]
+pub fn release() -> Ordering {
+    #[cfg(all(test, feature = "loom"))]
+    if weakened::is_weak() {
+        return Ordering::Relaxed;
+    }
+    Ordering::Release
+}
+
+/// A mistake on purpose, for the threads of a model, which are all on the thread of their test.
+#[cfg(all(test, feature = "loom"))]
+pub mod weakened {
+    use std::cell::Cell;
+
+    std::thread_local! {
+        static IS_WEAK: Cell<bool> = const { Cell::new(false) };
+    }
+
+    pub fn is_weak() -> bool {
+        IS_WEAK.get()
+    }
+
+    /// For the rest of this test.
+    pub fn weaken() {
+        IS_WEAK.set(true);
+    }
+}

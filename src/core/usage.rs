@@ -12,7 +12,7 @@ mod tests;
 use std::sync::Arc;
 
 use super::stop::Stop;
-use crate::sync::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, Ordering, release};
 
 use sole::Sole;
 pub use sole::Token;
@@ -97,7 +97,7 @@ impl Usage {
     fn end_write(&self) {
         debug_assert_eq!(self.state.load(Ordering::Relaxed), WRITER, "no writer to end");
         // A plain store is enough: nobody else changes the state while there is a writer.
-        self.state.store(0, Ordering::Release);
+        self.state.store(0, release());
     }
 
     #[inline]

@@ -5,6 +5,7 @@ use super::Access::{Read, Write};
 use super::{Token, Usage, hold};
 use crate::core::stop::Stop;
 use crate::sync::UnsafeCell;
+use crate::sync::weakened::weaken;
 use loom::sync::Arc;
 use loom::thread::spawn;
 
@@ -51,22 +52,32 @@ fn run(input: &Tensor, output: &Tensor) -> Result<(), usize> {
     Ok(())
 }
 
+fn readers_and_a_writer() {
+    let tensor = shared_tensor();
+    let readers = [(); 2].map(|()| {
+        let tensor = tensor.clone();
+        spawn(move || read(&tensor))
+    });
+    let wrote = add_one(&tensor).is_some();
+    for reader in readers {
+        let seen = reader.join().unwrap();
+        assert!(seen != Some(1) || wrote);
+    }
+    assert_eq!(read(&tensor), Some(u32::from(wrote)));
+    assert!(tensor.usage.try_write(), "someone did not give back");
+}
+
 #[test]
 fn loom_readers_and_a_writer() {
-    loom::model(|| {
-        let tensor = shared_tensor();
-        let readers = [(); 2].map(|()| {
-            let tensor = tensor.clone();
-            spawn(move || read(&tensor))
-        });
-        let wrote = add_one(&tensor).is_some();
-        for reader in readers {
-            let seen = reader.join().unwrap();
-            assert!(seen != Some(1) || wrote);
-        }
-        assert_eq!(read(&tensor), Some(u32::from(wrote)));
-        assert!(tensor.usage.try_write(), "someone did not give back");
-    });
+    loom::model(readers_and_a_writer);
+}
+
+/// The control of all models: were the end of a write not told to those who come later, they would find that.
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn loom_finds_a_release_that_is_missing() {
+    weaken();
+    loom::model(readers_and_a_writer);
 }
 
 #[test]
