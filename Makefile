@@ -30,8 +30,11 @@ RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 .PHONY: damaged
 .PHONY: help setup build install abi notices tool demo demo-wasm bench bench-peers bench-quick performance-docs \
 	instructions bench-queue test header fmt-check clippy rust-test model-check c-test configure c-test-default \
-	c-test-clang features packaging-check cross c-test-linked memcheck sanitize kotlin-build test-kotlin \
+	c-test-clang features packaging-check cross c-test-linked memcheck sanitize fuzz kotlin-build test-kotlin \
 	demo-kotlin time-kotlin clean
+.PHONY: help setup build demo bench bench-quick bench-peers bench-queue performance-docs instructions \
+	tool test header fmt-check clippy rust-test model-check c-test c-test-default \
+	c-test-clang memcheck sanitize fuzz configure clean
 
 help:
 	@echo 'make demo      transcribe a recording on both engines, without a copy'
@@ -43,6 +46,7 @@ help:
 	@echo 'make conformance  the ONNX node tests and real TFLite models: target/conformance/summary.json'
 	@echo 'make cycles    a million lives of a context on each engine, with memory that does not grow (15 minutes)'
 	@echo 'make sanitize  the tests on the mock engine under thread and address sanitizer'
+	@echo 'make fuzz SECONDS=n   random calls of the C ABI under sanitizers and valgrind: prints the calls made and the faults'
 	@echo 'make build     the library: shared in target/release, stripped and static as they are installed in build/shipped'
 	@echo 'make damaged   damaged models on the bare engines, through zerobind, and after a preflight (half an hour)'
 	@echo 'make install PREFIX=dir [DESTDIR=stage] [LIBDIR=lib64] [COMPONENT=runtime|development|debug]'
@@ -224,8 +228,16 @@ cycles: configure
 		ZB_TEST_CYCLES=$(CYCLES) build/c-tests/faults/faults_cycles $$engine; done
 
 # The library and the tests on the mock engine, built for the thread and the address sanitizer.
+# Then the fuzzer in both, for some seconds, and bugs that are planted so that the sanitizers are seen to find them.
 sanitize:
-	@$(call require,clang); bash c-tests/sanitize.sh
+	@$(call require,clang); set -e; bash c-tests/sanitize.sh; bash fuzz/sanitize.sh
+
+# All lanes of the fuzzer for SECONDS in all; prints the calls made and the faults. See docs/testing.md.
+SECONDS ?= 600
+fuzz: configure
+	@$(call require,clang++); set -e; \
+		$(CMAKE) --build build --target fuzz/all; \
+		bash fuzz/fuzz.sh $(SECONDS)
 
 # The Kotlin binding: its libraries and jars, on the Java that is installed (JNI) and on one that is fetched (FFM).
 kotlin-build: build

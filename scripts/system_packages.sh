@@ -12,6 +12,9 @@ command -v c++ >/dev/null || missing+=(g++)
 # a second compiler for the C tests and the header, and the checker of the memory lane
 command -v clang >/dev/null || missing+=(clang)
 command -v valgrind >/dev/null || missing+=(valgrind)
+# libFuzzer, for `make fuzz`; the package of the clang that is or will be installed (14 on Debian 12)
+clang_major=$(clang -dumpversion 2>/dev/null | cut -d. -f1)
+[ -f "$(clang --print-file-name="libclang_rt.fuzzer-$(uname -m).a" 2>/dev/null)" ] || missing+=("libclang-rt-${clang_major:-14}-dev")
 # links the WebAssembly guest in C of examples/wasm
 command -v wasm-ld >/dev/null || missing+=(lld)
 # what other people's builds use, and the reader of the ABI
