@@ -165,7 +165,13 @@ public:
         }
     }
     bool has_new_shape() const { return new_dims_.has_value(); }
-    void take_new_shape() { context_.resized = new_dims_; }
+    // one that is what the slot is anyway asks for nothing
+    void take_new_shape()
+    {
+        if (new_dims_ != input_dims(context_, 0)) {
+            context_.resized = new_dims_;
+        }
+    }
 
 private:
     void lend(size_t position)
