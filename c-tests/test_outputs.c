@@ -302,6 +302,31 @@ static void a_duplicate_output_goes_to_two_places_by_copy_only(void)
     zb_model_destroy(model);
 }
 
+/* The value of the second is copied out of the memory that the first was lent, which the engine has let go of by then. */
+static void a_duplicate_output_is_lent_two_places(void)
+{
+    zb_model *model = zt_open("duplicate");
+    zb_context *context = zt_copying_context(model);
+    zt_buffer x = zt_buffer_new(32), first = zt_buffer_new(32), second = zt_buffer_new(32);
+    const zb_loan loans[3] = {zt_lend_input(0, &x), zt_lend_output(0, &first), zt_lend_output(1, &second)};
+    zt_fill_floats(&x, 0, 1);
+    for (int i = 0; i < 3; i++) {
+        memset(first.data, 0xCD, first.size);
+        memset(second.data, 0xCD, second.size);
+        REQUIRE_OK(zb_infer_with(context, loans, 3, NULL));
+        CHECK_FLOATS(zt_floats(&first), plus_one, 8, 0);
+        CHECK_FLOATS(zt_floats(&second), plus_one, 8, 0);
+        check_path(context, ZB_OUTPUT(0), ZB_PATH_DIRECT, 0);
+        check_path(context, ZB_OUTPUT(1), ZB_PATH_STAGED, 32);
+        check_no_view(context, ZB_OUTPUT(0));
+    }
+    zb_context_destroy(context);
+    zb_model_destroy(model);
+    FREE_BUFFER(&x);
+    FREE_BUFFER(&first);
+    FREE_BUFFER(&second);
+}
+
 /* Memory that is bound stays with the slot when a loan of another slot that shared it is over. */
 static void a_bound_twin_is_viewed_after_the_loan_of_the_other(void)
 {
@@ -562,6 +587,7 @@ static const zt_test tests[] = {
     ON_BOTH(a_passed_through_input_goes_elsewhere_by_copy_only),
     ON_BOTH(a_duplicate_output_is_viewed_twice),
     ON_BOTH(a_duplicate_output_goes_to_two_places_by_copy_only),
+    ON_BOTH(a_duplicate_output_is_lent_two_places),
     ON_BOTH(a_bound_twin_is_viewed_after_the_loan_of_the_other),
     ON_BOTH(the_second_of_two_outputs_alone),
     ON_BOTH(the_number_of_hits_is_in_the_view),

@@ -55,7 +55,10 @@ impl Context {
             );
         }
         if owner.side == Side::Output {
-            return self.engine.output(owner);
+            return match self.lent_value(owner) {
+                Some(view) => Ok(view),
+                None => self.engine.output(owner),
+            };
         }
         // an input passed through: the engine's tensor is whatever memory the input has
         let input = self.position_of(owner);
@@ -65,6 +68,19 @@ impl Context {
             }
             Route::Engine | Route::Shared(_) => fail!(Unbound, "{} has no memory", self.label(input)),
         }
+    }
+
+    /// An output that was computed into a loan which is not over yet: the engine let go of it when its run ended.
+    fn lent_value(&self, owner: Slot) -> Option<OutputView> {
+        let lent = |position: usize| {
+            let state = &self.slots[position];
+            let is_it = state.loan.is_some() && self.owner_of(self.slot_at(position)) == owner;
+            match state.route {
+                Route::Direct(memory) if is_it => Some(OutputView { memory, desc: self.desc_in_use(position) }),
+                _ => None,
+            }
+        };
+        (self.inputs..self.slots.len()).find_map(lent)
     }
 
     /// The slot in whose memory a tensor was in the last run, if that memory was a loan that is over.
