@@ -27,14 +27,10 @@ export ZB_TEST_REFERENCE ?= $(DEPS)/reference
 CONFIGURE := $(CMAKE) -S . -G Ninja "-DCMAKE_MAKE_PROGRAM=$(ROOT)/$(TOOLS)/ninja" --log-level=WARNING
 RUN_TESTS := $(CTEST) --output-on-failure --no-tests=error --parallel $(JOBS)
 
-.PHONY: damaged
 .PHONY: help setup build install abi notices tool demo demo-wasm bench bench-peers bench-quick performance-docs \
 	instructions bench-queue test header fmt-check clippy rust-test model-check c-test configure c-test-default \
-	c-test-clang features packaging-check cross c-test-linked memcheck sanitize fuzz kotlin-build test-kotlin \
-	demo-kotlin time-kotlin clean
-.PHONY: help setup build demo bench bench-quick bench-peers bench-queue performance-docs instructions \
-	tool test header fmt-check clippy rust-test model-check c-test c-test-default \
-	c-test-clang memcheck sanitize fuzz configure clean
+	c-test-clang features packaging-check cross c-test-linked memcheck sanitize fuzz damaged conformance cycles \
+	kotlin-build test-kotlin demo-kotlin time-kotlin clean
 
 help:
 	@echo 'make demo      transcribe a recording on both engines, without a copy'
@@ -144,7 +140,6 @@ bench-queue: build configure
 test: setup fmt-check clippy features packaging-check rust-test model-check c-test c-test-linked sanitize memcheck test-kotlin
 
 # The ONNX standard's node tests and real TFLite models beside the bare engines; docs/conformance.md tells of it.
-.PHONY: conformance
 conformance: configure
 	$(CMAKE) --build build --target conformance_onnx conformance_tflite
 	bash c-tests/conformance/run.sh build/c-tests/conformance .deps/conformance target/conformance
@@ -221,7 +216,6 @@ memcheck: configure
 
 # By hand, minutes: a million lives of a context on each engine, with memory that does not grow.
 CYCLES ?= 1000000
-.PHONY: cycles
 cycles: configure
 	$(CMAKE) --build build --target faults_cycles
 	set -e; for engine in tflite onnxruntime; do \
