@@ -44,7 +44,7 @@ help:
 	@echo 'make sanitize  the tests on the mock engine under thread and address sanitizer'
 	@echo 'make fuzz SECONDS=n   random calls of the C ABI under sanitizers and valgrind: prints the calls made and the faults'
 	@echo 'make build     the library: shared in target/release, stripped and static as they are installed in build/shipped'
-	@echo 'make damaged   damaged models on the bare engines, through zerobind, and after a preflight (half an hour)'
+	@echo 'make damaged   damaged models on the bare engines, through zerobind, and after a preflight (minutes on a quiet machine)'
 	@echo 'make install PREFIX=dir [DESTDIR=stage] [LIBDIR=lib64] [COMPONENT=runtime|development|debug]'
 	@echo '               libraries, headers, pkg-config and CMake files, into a tree that can be moved'
 	@echo 'make abi       write the snapshot of the ABI anew after an addition; refuses what needs another version'

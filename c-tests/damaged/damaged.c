@@ -22,7 +22,7 @@ static subject subjects[] = {
     {"models/melspectrogram.tflite", ENGINE_TFLITE, {{2, {1, 1280}}}, 0, NULL, 0},
     {"models/basic_pitch.tflite", ENGINE_TFLITE, {{0, {0}}}, 0, NULL, 0},
     {"packages/pyopen_wakeword/pyopen_wakeword/models/hey_rhasspy.tflite", ENGINE_TFLITE, {{0, {0}}}, 0, NULL, 0},
-    {"models/silero_vad.onnx", ENGINE_ONNXRUNTIME, {{2, {1, 576}}, {3, {2, 1, 128}}}, 16000, NULL, 0},
+    {"packages/silero_vad/silero_vad/data/silero_vad_16k_sequence.onnx", ENGINE_ONNXRUNTIME, {{2, {1, 576}}}, 0, NULL, 0},
     {"models/basic_pitch.onnx", ENGINE_ONNXRUNTIME, {{0, {0}}}, 0, NULL, 0},
     {"packages/silero_vad/silero_vad/data/silero_vad_16k_op15.onnx", ENGINE_ONNXRUNTIME, {{2, {1, 576}}, {3, {2, 1, 128}}}, 16000, NULL, 0},
 };
