@@ -47,7 +47,7 @@ constexpr Statuses RUN = BUSY | UNBOUND | PLAN | SMALL | MISALIGNED | ALIASED | 
     X(zb_model_get_signature_count, ANY_HANDLE) X(zb_model_get_signature_key, ANY_HANDLE | ARGUMENT)                      \
     X(zb_model_signature_find_input, ANY_HANDLE | ARGUMENT | NOT_FOUND | UNSUPPORTED)                                     \
     X(zb_model_signature_find_output, ANY_HANDLE | ARGUMENT | NOT_FOUND | UNSUPPORTED)                                    \
-    X(zb_context_options_init, NULL_ | ARGUMENT)                                                                          \
+    X(zb_context_options_init, NULL_ | ARGUMENT) X(zb_preflight_options_init, NULL_ | ARGUMENT)                           \
     X(zb_context_create, ANY_HANDLE | ARGUMENT | NOT_FOUND | MODEL | RUNTIME | MEMORY) X(zb_context_destroy, HANDLE)      \
     X(zb_context_cancel, ANY_HANDLE | UNSUPPORTED | MEMORY)                                                               \
     X(zb_context_resize_input, ANY_HANDLE | ARGUMENT | BUSY | SHAPE | UNSUPPORTED)                                        \

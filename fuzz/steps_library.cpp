@@ -330,6 +330,7 @@ void library_step(World &world, Input &input)
         CALL(zb_set_log_callback, expect, is_on ? on_log : nullptr, nullptr, level);
         break;
     }
+    case 9: init_options(Fn::zb_preflight_options_init, zb_preflight_options_init, input); break;
     default: size_of_desc(input); break;
     }
 }
