@@ -30,7 +30,7 @@ impl Lending<'_> {
             && state.fit.accepts(&memory, desc)
         {
             state.lent_with_desc = desc.is_some();
-            context.lent.push(Loan { slot, memory });
+            context.lent.push(Loan { slot, memory: memory.prefix(state.fit.bytes().unwrap_or_default()) });
             return Ok(());
         }
         if std::mem::take(&mut self.may_relend) {

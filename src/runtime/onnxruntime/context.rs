@@ -289,6 +289,16 @@ impl EngineContext for OnnxContext {
     }
 
     fn run(&mut self) -> Result<()> {
+        // the rule for what is bound: after a run of the engine, each line of memory that need not be looked at counts
+        match self.runner.run_bound() {
+            // nothing was changed since the run before, so `ran` is still right
+            Some(Ok(())) => return Ok(()),
+            Some(Err(failure)) => {
+                self.ran = 0;
+                return self.failed(failure);
+            }
+            None => {}
+        }
         self.begin();
         if let Some(input) = self.inputs.first_without() {
             self.end_loans();

@@ -3,6 +3,8 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
+use ort_sys::{OrtIoBinding, OrtRunOptions, OrtSession, OrtStatusPtr};
+
 use super::binding::{Binding, Bound};
 use super::failure::{Failure, Outcome, check};
 use super::model::Slots;
@@ -23,8 +25,17 @@ pub struct Runner {
     slots: Arc<Slots>,
     /// Whether the last run was with the same values.
     repeats: bool,
-    /// Whether the binding has exactly the values in force.
-    is_bound: bool,
+    /// If the binding has exactly the values in force.
+    bound: Option<BoundRun>,
+}
+
+/// A run with the binding, looked up: the objects are those of the runner.
+#[derive(Clone, Copy)]
+struct BoundRun {
+    call: unsafe extern "system" fn(*mut OrtSession, *const OrtRunOptions, *const OrtIoBinding) -> OrtStatusPtr,
+    session: *mut OrtSession,
+    options: *const OrtRunOptions,
+    binding: *const OrtIoBinding,
 }
 
 impl Runner {
@@ -37,7 +48,7 @@ impl Runner {
             output_names: slots.names.output_pointers()?,
             slots,
             repeats: false,
-            is_bound: false,
+            bound: None,
         })
     }
 
@@ -49,12 +60,29 @@ impl Runner {
     /// To be told of every change of values.
     pub fn changed(&mut self) {
         self.repeats = false;
-        self.is_bound = false;
+        self.bound = None;
     }
 
     #[cfg(test)]
     pub fn is_bound(&self) -> bool {
-        self.is_bound
+        self.bound.is_some()
+    }
+
+    /// Runs with that binding; `None`: there is none.
+    #[inline]
+    pub fn run_bound(&mut self) -> Option<Outcome<()>> {
+        let BoundRun { call, session, options, binding } = self.bound?;
+        // SAFETY: session, options and binding are alive as long as the runner, and the binding has the values in force only,
+        // whose memory is promised for the run.
+        let status = unsafe { call(session, options, binding) };
+        // nothing else is looked at while all is well
+        if status.0.is_null() { Some(Ok(())) } else { Some(self.bound_run_failed(status)) }
+    }
+
+    #[cold]
+    fn bound_run_failed(&mut self, status: OrtStatusPtr) -> Outcome<()> {
+        self.forget();
+        check(self.session.engine.api, status)
     }
 
     /// Runs. Every input has a value; an output without one gets a value of the engine's, ours to release.
@@ -67,11 +95,7 @@ impl Runner {
             return self.run_with_values(inputs, outputs);
         }
         self.bind(inputs, outputs)?;
-        let result = self.run_bound();
-        if result.is_err() {
-            self.forget();
-        }
-        result
+        self.run_bound().unwrap_or_else(|| Err(Failure::ours("no binding was made")))
     }
 
     fn run_with_values(&self, inputs: &mut Ports, outputs: &mut Ports) -> Outcome<()> {
@@ -93,16 +117,8 @@ impl Runner {
         })
     }
 
-    fn run_bound(&self) -> Outcome<()> {
-        let (api, session, options) = (self.session.engine.api, self.session.as_ptr(), self.options.as_ptr());
-        let Some(binding) = &self.binding else { return Err(Failure::ours("no binding was made")) };
-        // SAFETY: session, options and binding are alive, and the binding has the values in force only, whose memory is
-        // promised for the run.
-        check(api, unsafe { (api.RunWithBinding)(session, options, binding.as_ptr()) })
-    }
-
     fn bind(&mut self, inputs: &Ports, outputs: &Ports) -> Outcome<()> {
-        if self.is_bound {
+        if self.bound.is_some() {
             return Ok(());
         }
         if self.binding.is_none() {
@@ -120,7 +136,12 @@ impl Runner {
             let bound = Bound { name: names.output(*output), value: outputs.value(place), serial };
             binding.output(inputs.len() + place, bound)?;
         }
-        self.is_bound = true;
+        self.bound = Some(BoundRun {
+            call: self.session.engine.api.RunWithBinding,
+            session: self.session.as_ptr(),
+            options: self.options.as_ptr(),
+            binding: binding.as_ptr(),
+        });
         Ok(())
     }
 
