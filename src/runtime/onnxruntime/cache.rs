@@ -149,7 +149,7 @@ mod tests {
             for distance in [64, 192, 640, 4096, 65536, 640 * 480 * 3, 1920 * 1080 * 3, 16 << 20] {
                 let mut cache = Cache::new(room);
                 let made = (0..10 * ring).filter(|turn| {
-                    let address = 0x7f00_1234_5000 + turn % ring * distance;
+                    let address = 0x1234_5000 + turn % ring * distance;
                     let is_new = cache.find(address).is_none();
                     if is_new {
                         add(&mut cache, address, floats(&[4]), (), *turn as u64 + 1);
@@ -165,12 +165,12 @@ mod tests {
     fn the_last_one_is_always_kept_and_what_is_found_is_right() {
         let mut cache = Cache::new(8);
         for turn in 1..1000usize {
-            let address = turn.wrapping_mul(0x1234_5678_9abc) & !63;
+            let address = turn.wrapping_mul(0x5678_9abd) & !63;
             assert_eq!(cache.find(address), None);
             let place = add(&mut cache, address, floats(&[4]), address, turn as u64);
             assert_eq!(cache.find(address), Some(place));
             for earlier in 1..turn {
-                let address = earlier.wrapping_mul(0x1234_5678_9abc) & !63;
+                let address = earlier.wrapping_mul(0x5678_9abd) & !63;
                 if let Some(place) = cache.find(address) {
                     assert_eq!(cache.entry(place).value, Some(address));
                 }

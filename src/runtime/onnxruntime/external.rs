@@ -10,8 +10,9 @@ use crate::base::{Result, fail};
 use crate::runtime::ModelSource;
 use crate::runtime::format::wire::{Field, Fields, Value};
 
-/// How the engine marks, in its own memory, a tensor whose "file" is an address.
-const ADDRESS_MARKER: &[u8] = b"_ORT_MEM_ADDR_";
+/// Part of how the engine marks, in its own memory, a tensor whose "file" is an address: `*/_ORT_MEM_ADDR_/*`, and in newer ones
+/// `*/_ORT_NATIVE_ENDIAN_MEM_ADDR_/*` too.
+const ADDRESS_MARKER: &[u8] = b"_MEM_ADDR_";
 
 /// No system has longer paths.
 const LONGEST: usize = 32 << 10;
@@ -151,9 +152,11 @@ mod tests {
 
     #[test]
     fn references_are_found_wherever_they_are() {
-        for model in everywhere(&tensor("*/_ORT_MEM_ADDR_/*")) {
-            assert_eq!(checked(&model, Some("m.onnx")), Some(Status::ModelInvalid));
-            assert_eq!(checked(&model, None), Some(Status::ModelInvalid));
+        for marker in ["*/_ORT_MEM_ADDR_/*", "*/_ORT_NATIVE_ENDIAN_MEM_ADDR_/*"] {
+            for model in everywhere(&tensor(marker)) {
+                assert_eq!(checked(&model, Some("m.onnx")), Some(Status::ModelInvalid));
+                assert_eq!(checked(&model, None), Some(Status::ModelInvalid));
+            }
         }
         for model in everywhere(&tensor("weights")) {
             assert_eq!(checked(&model, None), Some(Status::Unsupported));

@@ -1,6 +1,6 @@
 //! Every tensor of a model, wherever it is: constants of graphs and of the graphs inside them, attributes, functions.
 
-use crate::base::Result;
+use crate::base::{Result, fail};
 use crate::runtime::format::wire::{Fields, Value};
 
 /// The engine's reader gives up at 100 messages inside each other.
@@ -14,7 +14,7 @@ pub enum Found<'a> {
 }
 
 /// The messages on the way to a tensor.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Message {
     Model,
     Training,
@@ -40,22 +40,66 @@ fn inside(message: Message, number: u32) -> Option<Message> {
     }
 }
 
+/// Whether a message has one at most in the field of this number. A reader puts several together, part by part, so that what
+/// each of them says is not what the whole says.
+fn is_single(message: Message, number: u32) -> bool {
+    matches!(
+        (message, number),
+        (Message::Model, 7) | (Message::Training | Message::Sparse, 1 | 2) | (Message::Attribute, 5 | 6 | 22)
+    )
+}
+
+/// A message that is being read.
+struct Open<'a> {
+    message: Message,
+    fields: Fields<'a>,
+    /// A bit for each number of a field that it can have once, and has had.
+    had: u32,
+}
+
+impl<'a> Open<'a> {
+    fn new(message: Message, bytes: &'a [u8]) -> Open<'a> {
+        Open { message, fields: Fields::new(bytes), had: 0 }
+    }
+
+    /// No program writes such a message twice.
+    fn once(&mut self, number: u32) -> Result<()> {
+        if !is_single(self.message, number) {
+            return Ok(());
+        }
+        let bit = 1u32 << number;
+        if self.had & bit != 0 {
+            return fail!(
+                ModelInvalid,
+                "the model has a message in two parts (field {number} of {:?}), which no exporter writes: what is in it \
+                 cannot be checked",
+                self.message
+            );
+        }
+        self.had |= bit;
+        Ok(())
+    }
+}
+
 /// Calls `check` with every tensor that the model contains. Skips over their elements.
 pub fn visit<'a>(model: &'a [u8], check: &mut dyn FnMut(Found<'a>) -> Result<()>) -> Result<()> {
-    let mut open = vec![(Message::Model, Fields::new(model))];
-    while let Some((message, fields)) = open.last_mut() {
+    let mut open = vec![Open::new(Message::Model, model)];
+    while let Some(top) = open.last_mut() {
+        let Open { message, fields, .. } = top;
         let Some(field) = fields.next() else {
             open.pop();
             continue;
         };
         let Value::Bytes(bytes) = field.value else { continue };
-        match inside(*message, field.number) {
+        let message = *message;
+        top.once(field.number)?;
+        match inside(message, field.number) {
             Some(Message::Tensor) => check(Found::Tensor(bytes))?,
             Some(message) if open.len() < DEEPEST => {
                 if message == Message::Sparse {
                     check(Found::Sparse(bytes))?;
                 }
-                open.push((message, Fields::new(bytes)));
+                open.push(Open::new(message, bytes));
             }
             _ => {}
         }
@@ -66,7 +110,42 @@ pub fn visit<'a>(model: &'a [u8], check: &mut dyn FnMut(Found<'a>) -> Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Status;
+    use crate::runtime::onnxruntime::writer as w;
     use proptest::prelude::*;
+
+    fn found(model: &[u8]) -> std::result::Result<usize, Status> {
+        let mut count = 0;
+        let result = visit(model, &mut |_| {
+            count += 1;
+            Ok(())
+        });
+        result.map(|()| count).map_err(|error| error.status)
+    }
+
+    /// Each part says nothing that is suspect; together they are weights in another file.
+    #[test]
+    fn a_message_in_parts_is_refused() {
+        let tensor = |parts: &[&[u8]]| -> Vec<u8> { parts.iter().flat_map(|part| w::bytes(5, *part)).collect() };
+        let graph = |attribute: &[u8]| w::bytes(7, w::bytes(1, w::bytes(5, attribute)));
+        let (one, other) = (w::number(14, 1), w::bytes(13, w::bytes(1, "location")));
+        assert_eq!(found(&graph(&tensor(&[&[&one[..], &other].concat()]))), Ok(1));
+        assert_eq!(found(&graph(&tensor(&[&one, &other]))), Err(Status::ModelInvalid));
+        // a sparse one, its parts, a graph in an attribute, and the graph of the model
+        let sparse = |part: &[u8]| w::bytes(22, part);
+        assert_eq!(found(&graph(&sparse(&w::bytes(1, &one)))), Ok(2));
+        assert_eq!(found(&graph(&[sparse(&[]), sparse(&[])].concat())), Err(Status::ModelInvalid));
+        assert_eq!(
+            found(&graph(&sparse(&[w::bytes(1, &one), w::bytes(1, &other)].concat()))),
+            Err(Status::ModelInvalid)
+        );
+        assert_eq!(found(&graph(&[w::bytes(6, ""), w::bytes(6, "")].concat())), Err(Status::ModelInvalid));
+        assert_eq!(found(&[graph(&[]), graph(&[])].concat()), Err(Status::ModelInvalid));
+        // lists have as many as they like
+        let two = [w::bytes(10, &one), w::bytes(10, &other)].concat();
+        assert_eq!(found(&graph(&two)), Ok(2));
+        assert_eq!(found(&w::bytes(7, [w::bytes(5, &one), w::bytes(5, &other)].concat())), Ok(2));
+    }
 
     proptest! {
         #[test]

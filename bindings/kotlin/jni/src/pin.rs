@@ -1,7 +1,7 @@
 //! Java objects that zerobind holds: a global reference each, let go in the callback that comes exactly once.
 
 use std::ffi::c_void;
-use std::sync::OnceLock;
+use std::sync::{PoisonError, RwLock};
 
 use jni::ids::JMethodID;
 use jni::objects::JObject;
@@ -13,21 +13,24 @@ use crate::attach;
 use crate::zerobind::*;
 
 /// The methods of `zerobind.internal.Pin`.
+#[derive(Clone)]
 struct Callbacks {
     vm: JavaVM,
     released: JMethodID,
     settled: JMethodID,
 }
 
-static CALLBACKS: OnceLock<Callbacks> = OnceLock::new();
+/// Of the class loader that loaded this library last. An earlier one is gone by then: what is pinned keeps its own loader.
+static CALLBACKS: RwLock<Option<Callbacks>> = RwLock::new(None);
 
-/// Looks up what callbacks call, once, while the class loader of the binding is at hand.
+/// Looks up what callbacks call, whenever the library is loaded, while the class loader of the binding is at hand.
 pub fn prepare(env: &mut Env) -> jni::errors::Result<()> {
     let class = env.find_class(jni_str!("zerobind/internal/Pin"))?;
     let released = env.get_method_id(&class, jni_str!("released"), jni_sig!("()V"))?;
     let settled = env.get_method_id(&class, jni_str!("settled"), jni_sig!("(JI)V"))?;
     // method ids stay valid as long as the class, which cannot go while objects of it are pinned
-    let _ = CALLBACKS.set(Callbacks { vm: env.get_java_vm()?, released, settled });
+    let found = Callbacks { vm: env.get_java_vm()?, released, settled };
+    *CALLBACKS.write().unwrap_or_else(PoisonError::into_inner) = Some(found);
     Ok(())
 }
 
@@ -127,7 +130,8 @@ fn call_and_let_go(
     method: impl FnOnce(&Callbacks) -> JMethodID,
     arguments: &[jvalue],
 ) -> jni::errors::Result<()> {
-    let Some(callbacks) = CALLBACKS.get() else { return Ok(()) };
+    let callbacks = CALLBACKS.read().unwrap_or_else(PoisonError::into_inner).clone();
+    let Some(callbacks) = callbacks else { return Ok(()) };
     if !attach::as_daemon(&callbacks.vm) {
         return Ok(());
     }
@@ -136,6 +140,6 @@ fn call_and_let_go(
         let pin = unsafe { env.global_from_raw::<JObject>(reference) };
         let nothing = ReturnType::Primitive(Primitive::Void);
         // SAFETY: the method is of the pinned object's class, with these arguments
-        unsafe { env.call_method_unchecked(&pin, method(callbacks), nothing, arguments) }.map(|_| ())
+        unsafe { env.call_method_unchecked(&pin, method(&callbacks), nothing, arguments) }.map(|_| ())
     })
 }

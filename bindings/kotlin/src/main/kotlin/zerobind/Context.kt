@@ -7,6 +7,7 @@ import zerobind.internal.NativeHandle
 import zerobind.internal.Scratch
 import zerobind.internal.frame
 import zerobind.internal.native
+import zerobind.internal.reading
 import zerobind.internal.use
 
 /**
@@ -124,7 +125,7 @@ public class Context private constructor(handle: Long, private val model: SlotTy
     /** A slot as it is in this context now; after a run, with the shape that was computed. */
     public fun info(slot: Slot): SlotInfo = frame {
         val info = sized(Layout.SlotInfo.SIZE)
-        handle.use(this@Context) {
+        handle.reading(this@Context) {
             check(native.contextGetSlotInfo(it, slot.bits, info.address))
             slotInfo(slot, info)
         }

@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import zerobind.internal.Block
 import zerobind.internal.Layout
 import zerobind.internal.desc
+import zerobind.internal.requireRank
 import zerobind.internal.Struct
 
 /**
@@ -45,7 +46,9 @@ public class Loans internal constructor(private val model: SlotTypes) {
     private fun set(slot: Slot, memory: Memory, shape: LongArray?, flag: Int): Loans {
         val type = model.type(slot)
         type?.let { memory.requireType(it, slot.toString()) }
+        shape?.let(::requireRank)
         exclusively {
+            // nothing from here on is refused: what is lent is always what is held
             val at = place(slot)
             val loan = entry(at)
             loan.int(Layout.Loan.SLOT, slot.bits)

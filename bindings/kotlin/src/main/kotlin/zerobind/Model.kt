@@ -9,6 +9,7 @@ import zerobind.internal.Pin
 import zerobind.internal.Scratch
 import zerobind.internal.frame
 import zerobind.internal.native
+import zerobind.internal.reading
 import zerobind.internal.use
 
 /**
@@ -36,7 +37,7 @@ public class Model private constructor(handle: Long) : AutoCloseable {
     public fun info(slot: Slot): SlotInfo = frame {
         val info = sized(Layout.SlotInfo.SIZE)
         // texts and numbers in it live as long as the handle
-        handle.use(this@Model) {
+        handle.reading(this@Model) {
             check(native.modelGetSlotInfo(it, slot.bits, info.address))
             slotInfo(slot, info)
         }

@@ -34,6 +34,24 @@ val lending: List<Test> =
             context.infer(loans)
             expectEqual(listOf(10f, 2f, 2f, 2f), z.list())
         }
+    } + onBoth("a loan with a shape of too many dimensions is none") { format ->
+        withAdd4(format) { context ->
+            val good = floats(1f, 1f, 1f, 1f)
+            val loans = context.loans().input(Y, good).output(Z, floats(0f, 0f, 0f, 0f))
+            try {
+                loans.input(X, good, LongArray(17) { 1 })
+                throw AssertionError("17 dimensions were taken")
+            } catch (e: IllegalArgumentException) {
+                expect("17" in e.message.orEmpty()) { "${e.message}" }
+            }
+            expectStatus(Status.UNBOUND, "'x'") { context.infer(loans) }
+            // and what was lent before stays lent
+            loans.input(X, good)
+            runCatching { loans.input(X, directBuffer(64), LongArray(17) { 1 }) }
+            System.gc()
+            churn()
+            context.infer(loans)
+        }
     } + onBoth("part of a buffer, where it lies") { format ->
         withAdd4(format) { context ->
             val all = directBuffer(3 * 64).asFloatBuffer()

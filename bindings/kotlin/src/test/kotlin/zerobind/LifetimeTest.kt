@@ -64,6 +64,26 @@ val lifetimes: List<Test> =
             expect(y.get() != null) { "the bound one is not" }
         }
         expectEqual(3, released.get(), "after the context")
+    } + onBoth("a log handler that throws is no business of the callback's") { format ->
+        val handler = object : Handler() {
+            override fun publish(record: LogRecord): Unit = throw IllegalStateException("no log today")
+            override fun flush() = Unit
+            override fun close() = Unit
+        }
+        val parent = logger.useParentHandlers
+        logger.useParentHandlers = false
+        logger.addHandler(handler)
+        try {
+            withAdd4(format) { context ->
+                val tensor = Tensor.wrap(floats(1f, 1f, 1f, 1f), DType.F32, 4) { throw IllegalStateException("no release today") }
+                context.bind(X, tensor)
+                tensor.close()
+                context.unbind(X)
+            }
+        } finally {
+            logger.removeHandler(handler)
+            logger.useParentHandlers = parent
+        }
     } + onBoth("exactly once, in any order of closing") { format ->
         val orders = listOf(listOf(0, 1, 2), listOf(0, 2, 1), listOf(1, 0, 2), listOf(1, 2, 0), listOf(2, 0, 1), listOf(2, 1, 0))
         for (order in orders) {

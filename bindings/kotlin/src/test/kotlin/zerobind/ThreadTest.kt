@@ -34,6 +34,39 @@ val threads: List<Test> =
             wrong.get()?.let { throw it }
             expect(busy.get() > 0 && runs.get() > 0) { "busy ${busy.get()}, runs ${runs.get()}" }
         }
+    } + onBoth("describing a slot while another thread closes the object") { format ->
+        val path = Place.model("batch", format)
+        val expected = Model.open(path).use { it.info(X) }
+        val place = AtomicReference<Pair<Model, Context>?>()
+        val wrong = AtomicReference<Throwable>()
+        val over = AtomicBoolean()
+        val reader = thread {
+            try {
+                while (!over.get()) {
+                    val (model, context) = place.get() ?: continue
+                    try {
+                        expectEqual(expected, model.info(X))
+                        expectEqual(expected.name, context.info(X).name)
+                    } catch (e: ClosedException) {
+                        // also right
+                    }
+                }
+            } catch (e: Throwable) {
+                wrong.set(e)
+            }
+        }
+        repeat(1000) {
+            val model = Model.open(path)
+            val context = model.context()
+            place.set(model to context)
+            Thread.onSpinWait()
+            model.close()
+            context.close()
+            expectStatus(Status.INVALID_HANDLE, "closed") { model.info(X) }
+        }
+        over.set(true)
+        reader.join()
+        wrong.get()?.let { throw it }
     } + onBoth("closing a context under its run: it ends by itself, and nothing crashes") { format ->
         Model.open(Place.network(format)).use { model ->
             repeat(5) {

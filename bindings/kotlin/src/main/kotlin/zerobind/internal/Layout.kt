@@ -112,10 +112,14 @@ internal object Layout {
 
 /** Writes type and shape. */
 internal fun Struct.desc(dtype: Int, shape: LongArray) {
-    require(shape.size <= Layout.MAX_RANK) { "a shape has at most ${Layout.MAX_RANK} dimensions, not ${shape.size}" }
+    requireRank(shape)
     int(Layout.Desc.DTYPE, dtype)
     int(Layout.Desc.RANK, shape.size)
     shape.forEachIndexed { at, dimension -> long(Layout.Desc.DIMS + 8 * at, dimension) }
+}
+
+internal fun requireRank(shape: LongArray) {
+    require(shape.size <= Layout.MAX_RANK) { "a shape has at most ${Layout.MAX_RANK} dimensions, not ${shape.size}" }
 }
 
 /** The shape in a zb_tensor_desc. */

@@ -2,7 +2,10 @@ package zerobind.internal
 
 import java.lang.ref.Cleaner
 import java.lang.ref.Reference
+import java.util.concurrent.atomic.AtomicInteger
 import java.util.logging.Level
+import zerobind.Status
+import zerobind.refusal
 
 /** What destroys a handle of one kind. */
 internal fun interface Destroy {
@@ -23,21 +26,53 @@ internal class NativeHandle(owner: Any, val value: Long, kind: String, destroy: 
         @Volatile
         var isClosed = false
 
+        /** Calls that read what the handle keeps, and one for the object itself; with the last, the handle goes. */
+        private val holders = AtomicInteger(1)
+
+        fun enter(): Boolean {
+            while (!isClosed) {
+                val count = holders.get()
+                if (count == 0) return false
+                if (holders.compareAndSet(count, count + 1)) return true
+            }
+            return false
+        }
+
+        fun leave() {
+            if (holders.decrementAndGet() == 0) destroy.handle(handle)
+        }
+
         override fun run() {
+            leave()
             if (!isClosed) {
-                logger.log(Level.WARNING, "zerobind: a $kind was not closed; the garbage collector found it. Use `use {}` or " +
+                log(Level.WARNING, "zerobind: a $kind was not closed; the garbage collector found it. Use `use {}` or " +
                     "close(). The property zerobind.leaks=trace tells where it was made", made)
             }
-            destroy.handle(handle)
         }
     }
 
     private val state = State(value, kind, destroy)
     private val cleanable = cleaner.register(owner, state)
 
+    /** While such a call is under way on another thread, that call ends the handle. */
     fun close() {
         state.isClosed = true
         cleanable.clean()
+    }
+
+    fun enter(): Boolean = state.enter()
+
+    fun leave(): Unit = state.leave()
+}
+
+/** As `use`, for a call that goes on to read what lives as long as the handle: `close` on another thread does not end it. */
+internal inline fun <R> NativeHandle.reading(owner: Any, call: (Long) -> R): R {
+    if (!enter()) throw refusal(Status.INVALID_HANDLE, "this object was closed")
+    try {
+        return call(value)
+    } finally {
+        leave()
+        Reference.reachabilityFence(owner)
     }
 }
 

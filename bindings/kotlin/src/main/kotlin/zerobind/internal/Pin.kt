@@ -28,9 +28,18 @@ internal class Pin(
         try {
             block()
         } catch (e: Throwable) {
-            logger.log(Level.SEVERE, "zerobind: a callback threw", e)
+            log(Level.SEVERE, "zerobind: a callback threw", e)
         }
     }
 }
 
 internal val logger: Logger = Logger.getLogger("zerobind")
+
+/** A handler of the program's may throw, or there may be no memory; neither may get out of a callback. */
+internal fun log(level: Level, text: String, thrown: Throwable?) {
+    try {
+        logger.log(level, text, thrown)
+    } catch (_: Throwable) {
+        // there is nobody left to tell
+    }
+}
