@@ -16,8 +16,9 @@ import zerobind.internal.use
  * An ordered timeline of writes, inferences and reads, on a thread of its own. For any thread. Work of different queues that
  * uses one tensor or one context happens in the order in which it was put there.
  *
- * **Futures** are completed on the queue's thread: what hangs on them runs there (`thenApply`) and must not wait for the same queue
- * (that is [BusyException]); `thenApplyAsync` runs elsewhere. Waiting threads are free to do anything. With coroutines, use
+ * **Futures** are completed on the queue's thread: what hangs on them runs there (`thenApply`) and must not wait for the same queue:
+ * [finish] is [BusyException] there, but `get` and `join` of another of its operations would wait for ever. `thenApplyAsync` runs
+ * elsewhere. Waiting threads are free to do anything. With coroutines, use
  * `zerobind.coroutines`: they go on where they were.
  *
  * **Closing** never waits: what has not started ends with `DESTROYED`, what runs is asked to stop.
@@ -29,10 +30,10 @@ public class Queue(capacity: Int = 64) : AutoCloseable {
 
     /**
      * Puts a run of the context into the queue, with what is bound to it now, or for this run with [tensors] in place of some.
-     * The tensors are held until it is done.
+     * The tensors and the context are held until it is done.
      */
     public fun inferAsync(context: Context, tensors: Map<Slot, Tensor> = emptyMap(), deadlineNanos: Long = 0): Operation =
-        submit(tensors) { queue, event ->
+        submit(listOf(tensors, context)) { queue, event ->
             val list = take(Layout.SlotTensor.SIZE * tensors.size)
             tensors.entries.forEachIndexed { at, (slot, tensor) ->
                 val entry = list.at(Layout.SlotTensor.SIZE * at)
@@ -82,7 +83,7 @@ public class Queue(capacity: Int = 64) : AutoCloseable {
     private inline fun submit(kept: Any?, put: Scratch.(queue: Long, event: Long) -> Int): Operation = frame {
         val event = take(8)
         check(handle.use(this@Queue) { put(it, event.address) })
-        Operation.of(event.long(0), kept)
+        Operation.of(event.long(0), listOf(kept, this@Queue))
     }
 
     private companion object {
