@@ -40,13 +40,10 @@ fn inside(message: Message, number: u32) -> Option<Message> {
     }
 }
 
-/// Whether a message has one at most in the field of this number. A reader puts several together, part by part, so that what
-/// each of them says is not what the whole says.
+/// Whether a message has one tensor at most in the field of this number. A reader puts several together, part by part, so that
+/// what each of them says is not what the whole says. The parts of a graph are lists, which are read one after the other.
 fn is_single(message: Message, number: u32) -> bool {
-    matches!(
-        (message, number),
-        (Message::Model, 7) | (Message::Training | Message::Sparse, 1 | 2) | (Message::Attribute, 5 | 6 | 22)
-    )
+    matches!((message, number), (Message::Sparse, 1 | 2) | (Message::Attribute, 5 | 22))
 }
 
 /// A message that is being read.
@@ -131,7 +128,7 @@ mod tests {
         let (one, other) = (w::number(14, 1), w::bytes(13, w::bytes(1, "location")));
         assert_eq!(found(&graph(&tensor(&[&[&one[..], &other].concat()]))), Ok(1));
         assert_eq!(found(&graph(&tensor(&[&one, &other]))), Err(Status::ModelInvalid));
-        // a sparse one, its parts, a graph in an attribute, and the graph of the model
+        // a sparse one, and its parts
         let sparse = |part: &[u8]| w::bytes(22, part);
         assert_eq!(found(&graph(&sparse(&w::bytes(1, &one)))), Ok(2));
         assert_eq!(found(&graph(&[sparse(&[]), sparse(&[])].concat())), Err(Status::ModelInvalid));
@@ -139,9 +136,11 @@ mod tests {
             found(&graph(&sparse(&[w::bytes(1, &one), w::bytes(1, &other)].concat()))),
             Err(Status::ModelInvalid)
         );
-        assert_eq!(found(&graph(&[w::bytes(6, ""), w::bytes(6, "")].concat())), Err(Status::ModelInvalid));
-        assert_eq!(found(&[graph(&[]), graph(&[])].concat()), Err(Status::ModelInvalid));
-        // lists have as many as they like
+        // what is a list is one in parts too
+        let inner = w::bytes(6, w::bytes(5, &one));
+        assert_eq!(found(&graph(&[inner.clone(), inner].concat())), Ok(2));
+        let whole = graph(&w::bytes(5, &one));
+        assert_eq!(found(&[whole.clone(), whole].concat()), Ok(2));
         let two = [w::bytes(10, &one), w::bytes(10, &other)].concat();
         assert_eq!(found(&graph(&two)), Ok(2));
         assert_eq!(found(&w::bytes(7, [w::bytes(5, &one), w::bytes(5, &other)].concat())), Ok(2));
