@@ -617,7 +617,8 @@ static void a_deadline_ends_a_queued_run(void)
     make_chain(&made, 0);
     zb_queue *queue = queue_with_a_thread();
     for (int i = 0; i < zt_rounds(8, 1); i++) {
-        uint64_t deadline = made.whole / 3, start = now_ns();
+        /* far from the end of the run, also if the machine was slow when it was timed and is quick now */
+        uint64_t deadline = made.whole / 8, start = now_ns();
         zb_event *event = enqueue(queue, made.context, deadline);
         CHECK_EQ(ending(event), ZB_ERROR_DEADLINE_EXCEEDED);
         uint64_t late = now_ns() - start - deadline;
