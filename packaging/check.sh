@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # check.sh: what can be checked of the packaging scripts without the platforms they are for: that they print the commands
 # that they would run, in an order that works, and refuse what they cannot do. Nothing of it is run.
+# The same of what the set-up would install on a machine that has nothing yet.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -66,17 +67,30 @@ check_android() {
     refuses 'takes a number' env "ANDROID_NDK_HOME=$ndk" bash "$script" --dry-run --api new a.aar
 }
 
+# A machine has everything after its first set-up, so what happens when nothing is there would be seen on no second one.
+check_system_packages() {
+    local bare=$scratch/bare program
+    mkdir -p "$bare"
+    for program in bash cut uname; do
+        ln -s "$(command -v "$program")" "$bare/$program"
+    done
+    env "PATH=$bare" bash "$root/scripts/system_packages.sh" --list i686-linux-gnu-gcc >"$scratch/log"
+    says "$scratch/log" python3-venv gcc 'g\+\+' clang valgrind 'libclang-rt-[0-9]+-dev' lld pkgconf abigail-tools libssl-dev shellcheck \
+        gcc-i686-linux-gnu libc6-dev-i386-cross
+}
+
 check_shell() {
     if ! command -v shellcheck >/dev/null; then
         echo 'packaging-check: shellcheck is skipped, it is not installed'
         [ -z "${CI:-}" ] || fail 'shellcheck is missing'
         return
     fi
-    (cd "$root" && shellcheck -x packaging/{commands,xcframework,android-aar,check}.sh scripts/cross_toolchain.sh \
+    (cd "$root" && shellcheck -x packaging/{commands,xcframework,android-aar,check}.sh scripts/{cross_toolchain,system_packages}.sh \
         c-tests/{features,linked,cross,cross_check}.sh)
 }
 
 check_shell
+check_system_packages
 check_xcframework
 check_android
 echo 'packaging: the commands of xcframework.sh and android-aar.sh are as meant; neither was run'

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# system_packages.sh [PROGRAM...]: what the set-up needs, and of these programs for `make cross` those that are missing.
+# system_packages.sh [--list] [PROGRAM...]: what the set-up needs, and of these programs for `make cross` those that are missing.
+# With --list it names the packages that are missing, and installs nothing.
 # Installs what no PyPI package brings, where that is possible: Debian or Ubuntu, as root.
 # Elsewhere it only says what is missing; the lanes that need it then say that they are skipped.
 set -euo pipefail
 
+list=
+[ "${1:-}" != --list ] || { list=yes; shift; }
 missing=()
 # `ensurepip` is what Debian splits from Python: without it `python3 -m venv` fails
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
@@ -13,7 +16,7 @@ command -v c++ >/dev/null || missing+=(g++)
 command -v clang >/dev/null || missing+=(clang)
 command -v valgrind >/dev/null || missing+=(valgrind)
 # libFuzzer, for `make fuzz`; the package of the clang that is or will be installed (14 on Debian 12)
-clang_major=$(clang -dumpversion 2>/dev/null | cut -d. -f1)
+clang_major=$(clang -dumpversion 2>/dev/null | cut -d. -f1) || clang_major=
 [ -f "$(clang --print-file-name="libclang_rt.fuzzer-$(uname -m).a" 2>/dev/null)" ] || missing+=("libclang-rt-${clang_major:-14}-dev")
 # links the WebAssembly guest in C of examples/wasm
 command -v wasm-ld >/dev/null || missing+=(lld)
@@ -33,6 +36,10 @@ for program in "$@"; do
     esac
 done
 
+if [ "$list" ]; then
+    [ ${#missing[@]} -eq 0 ] || printf '%s\n' "${missing[@]}"
+    exit 0
+fi
 if [ ${#missing[@]} -eq 0 ]; then
     exit 0
 fi
