@@ -265,6 +265,14 @@ pub fn announce(place: &AtomicU64, value: u64) -> u64 {
     before
 }
 
+/// The same if the value is still the one that was seen; says whether it was.
+pub fn announce_instead(place: &AtomicU64, seen: u64, value: u64) -> bool {
+    let is_stored = place.compare_exchange(seen, value, Ordering::SeqCst, Ordering::Relaxed).is_ok();
+    #[cfg(all(test, feature = "loom"))]
+    fence(Ordering::SeqCst);
+    is_stored
+}
+
 /// Runs that ended, for the thread sanitizer alone: it does not see the order that a fence makes after the last owner of a
 /// context has gone, so a run tells of its end here also.
 #[cfg(zerobind_tsan)]

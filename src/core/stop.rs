@@ -1,7 +1,9 @@
 //! Asking a run to stop: from another thread, or by the clock.
 //!
-//! A request is for the run in progress and for no other. So runs have numbers, and a run that ends waits for whoever is
-//! just telling the engine, which takes no time, before the engine's own flag is taken back.
+//! A request is for the run in progress and for no other. So runs have numbers. The number of the run is written by the run
+//! alone, which therefore ends by a plain store; requests have a word of their own. Who asks may find the run ended while it
+//! tells the engine. So a run that begins looks for requests to runs before it: it waits for whoever is just telling the
+//! engine, which takes no time, and takes the engine's flag back.
 
 #[cfg(all(test, feature = "loom"))]
 mod models;
@@ -11,7 +13,7 @@ mod tests;
 use std::sync::Arc;
 
 use crate::runtime::Canceller;
-use crate::sync::{AtomicBool, AtomicU64, Backoff, Ordering, announce, announce_flag, run_ends};
+use crate::sync::{AtomicBool, AtomicU64, Backoff, Ordering, announce, announce_flag, announce_instead, run_ends};
 
 /// Why a run is to stop; the first cause counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,17 +33,25 @@ pub enum Asked {
     BeingTold,
 }
 
-// The state is the number of the run, and what happens to it in the lowest bits.
+// Both words are the number of a run, and what is with it in the lowest bits.
 const PHASE_BITS: u32 = 3;
 const PHASE: u64 = (1 << PHASE_BITS) - 1;
+
+// of the run
 const IDLE: u64 = 0;
 const RUNNING: u64 = 1;
+
+// of a request
+const NONE: u64 = 0;
 const TELLING: [u64; 2] = [2, 3];
 const TOLD: [u64; 2] = [4, 5];
 
 /// The run of one context, as those see it who may want it to end.
 pub struct Stop {
+    /// Only a run writes here, when it begins and when it ends.
     state: AtomicU64,
+    /// Who asks writes here, and a run that begins.
+    request: AtomicU64,
     /// Somebody else uses a tensor that this context was the only user of. Beside the number, so that a run finds both at once.
     is_disturbed: AtomicBool,
     /// Another one for each.
@@ -59,7 +69,8 @@ pub struct Running<'a> {
 
 impl Stop {
     pub fn new(engine: Option<Arc<dyn Canceller>>) -> Stop {
-        Stop { state: AtomicU64::new(IDLE), is_disturbed: AtomicBool::new(false), id: next_id(), engine }
+        let (state, request) = (AtomicU64::new(IDLE), AtomicU64::new(NONE));
+        Stop { state, request, is_disturbed: AtomicBool::new(false), id: next_id(), engine }
     }
 
     pub fn id(&self) -> u64 {
@@ -75,8 +86,37 @@ impl Stop {
     pub fn begin(self: &Arc<Stop>) -> Running<'_> {
         // only a run changes the number, so nobody else writes here now
         let number = (self.state.load(Ordering::Relaxed) >> PHASE_BITS).wrapping_add(1);
-        announce(&self.state, number << PHASE_BITS | RUNNING);
+        announce(&self.state, with(number, RUNNING));
+        // either this sees a request for a run before, or who makes it sees this run
+        if self.request.load(Ordering::SeqCst) != NONE {
+            self.forget_request_before(number);
+        }
         Running { stop: self, number }
+    }
+
+    /// Takes back what a run before was asked, unless this one is asked too already: then the next run does it.
+    #[cold]
+    fn forget_request_before(&self, number: u64) {
+        let mut backoff = Backoff::default();
+        loop {
+            let seen = self.request.load(Ordering::Acquire);
+            if seen >> PHASE_BITS == number {
+                return;
+            }
+            if TELLING.contains(&(seen & PHASE)) {
+                backoff.wait();
+                continue;
+            }
+            // taken first, so that nobody tells the engine of this run before its flag is back
+            let taking = with(seen >> PHASE_BITS, TELLING[0]);
+            if self.request.compare_exchange(seen, taking, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                break;
+            }
+        }
+        if let Some(engine) = &self.engine {
+            engine.clear();
+        }
+        self.request.store(NONE, Ordering::Release);
     }
 
     /// Tells the context that it is not alone any more with some tensor. Gives the run that may not have seen it: either the
@@ -109,28 +149,37 @@ impl Stop {
 
     /// Asks a run to stop. Asking again tells the engine again: one that was just about to start may have missed it.
     pub fn ask(&self, number: u64, cause: Cause) -> Asked {
-        let mut seen = self.state.load(Ordering::Acquire);
+        let mut backoff = Backoff::default();
         loop {
-            let phase = seen & PHASE;
-            if phase == IDLE || seen >> PHASE_BITS != number {
+            if self.current() != Some(number) {
                 return Asked::NoRun;
             }
-            if TELLING.contains(&phase) {
-                return Asked::BeingTold;
-            }
-            let first = cause_of(phase).unwrap_or(cause) as usize;
-            let with = |phase: u64| number << PHASE_BITS | phase;
-            match self.state.compare_exchange(seen, with(TELLING[first]), Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => {
-                    if let Some(engine) = &self.engine {
-                        engine.cancel();
-                    }
-                    self.state.store(with(TOLD[first]), Ordering::Release);
-                    return Asked::Told;
+            let seen = self.request.load(Ordering::Acquire);
+            let is_for_it = seen >> PHASE_BITS == number;
+            if TELLING.contains(&(seen & PHASE)) {
+                if is_for_it {
+                    return Asked::BeingTold;
                 }
-                Err(now) => seen = now,
+                // a run before is being forgotten
+                backoff.wait();
+                continue;
+            }
+            let before = if is_for_it { cause_of(seen & PHASE) } else { None };
+            let first = before.unwrap_or(cause) as usize;
+            if announce_instead(&self.request, seen, with(number, TELLING[first])) {
+                return self.tell(number, first);
             }
         }
+    }
+
+    /// Tells the engine, unless the run has ended meanwhile. Another one cannot begin before this is over.
+    fn tell(&self, number: u64, first: usize) -> Asked {
+        let is_in_progress = self.current_now() == Some(number);
+        if is_in_progress && let Some(engine) = &self.engine {
+            engine.cancel();
+        }
+        self.request.store(with(number, TOLD[first]), Ordering::Release);
+        if is_in_progress { Asked::Told } else { Asked::NoRun }
     }
 }
 
@@ -146,25 +195,15 @@ impl Running<'_> {
     /// Why this run is to stop, if it is.
     #[inline]
     pub fn cause(&self) -> Option<Cause> {
-        cause_of(self.stop.state.load(Ordering::Acquire) & PHASE)
+        match self.stop.request.load(Ordering::Acquire) {
+            NONE => None,
+            request => self.cause_in(request),
+        }
     }
 
     #[cold]
-    fn end_slowly(&self) {
-        let mut backoff = Backoff::default();
-        loop {
-            let seen = self.stop.state.load(Ordering::Acquire);
-            let is_being_told = TELLING.contains(&(seen & PHASE));
-            let idle = self.number << PHASE_BITS | IDLE;
-            let exchange = || self.stop.state.compare_exchange(seen, idle, Ordering::AcqRel, Ordering::Relaxed);
-            if !is_being_told && exchange().is_ok() {
-                break;
-            }
-            backoff.wait();
-        }
-        if let Some(engine) = &self.stop.engine {
-            engine.clear();
-        }
+    fn cause_in(&self, request: u64) -> Option<Cause> {
+        if request >> PHASE_BITS == self.number { cause_of(request & PHASE) } else { None }
     }
 }
 
@@ -172,12 +211,13 @@ impl Drop for Running<'_> {
     #[inline]
     fn drop(&mut self) {
         run_ends();
-        let (running, idle) = (self.number << PHASE_BITS | RUNNING, self.number << PHASE_BITS | IDLE);
         // Release: who sees that the run is over sees what it wrote
-        if self.stop.state.compare_exchange(running, idle, Ordering::AcqRel, Ordering::Relaxed).is_err() {
-            self.end_slowly();
-        }
+        self.stop.state.store(with(self.number, IDLE), Ordering::Release);
     }
+}
+
+fn with(number: u64, phase: u64) -> u64 {
+    number << PHASE_BITS | phase
 }
 
 fn run_of(state: u64) -> Option<u64> {

@@ -247,11 +247,11 @@ pub fn run_attached<E: EngineContext>(
 
 /// Stops a run of a context on another thread.
 pub trait Canceller: Send + Sync {
-    /// Makes the run in progress end as soon as the engine can. There is one, or one is about to start, and the context
-    /// stays as it is during the call. Called again where a first time had no effect.
+    /// Makes the run in progress end as soon as the engine can. There is one, or one is about to start, or has just ended;
+    /// no other one starts during the call, but the context may be changed or go. Called again where a first time had no effect.
     fn cancel(&self);
 
-    /// Takes that back, so that the next run is not stopped. No run is in progress.
+    /// Takes that back, before the next run calls the engine.
     fn clear(&self);
 }
 

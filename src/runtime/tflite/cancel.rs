@@ -1,36 +1,43 @@
 //! Stopping a run from another thread.
 
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::ptr::null_mut;
 
 use super::symbols::{RawInterpreter, RawStatus};
 use crate::runtime::Canceller;
+use crate::sync::{Mutex, lock};
 
 /// Leads to the interpreter of a context, as long as it has one.
 ///
 /// The engine looks at its flag between two operators, so what a delegate has taken over as one runs to its end.
 pub struct CancelSwitch {
-    interpreter: AtomicPtr<RawInterpreter>,
+    /// Locked while the engine is told, so that the interpreter does not go meanwhile.
+    interpreter: Mutex<Target>,
     cancel: unsafe extern "C" fn(*const RawInterpreter) -> RawStatus,
 }
 
+struct Target(*mut RawInterpreter);
+
+// SAFETY: the pointer is only used for a function that the engine documents as safe to be called from any thread.
+unsafe impl Send for Target {}
+
 impl CancelSwitch {
     pub fn new(cancel: unsafe extern "C" fn(*const RawInterpreter) -> RawStatus) -> CancelSwitch {
-        CancelSwitch { interpreter: AtomicPtr::default(), cancel }
+        CancelSwitch { interpreter: Mutex::new(Target(null_mut())), cancel }
     }
 
-    /// Leads to this interpreter from now on; null for none.
+    /// Leads to this interpreter from now on; null for none. Whoever is just telling the one before has done so afterwards.
     pub fn connect(&self, interpreter: *mut RawInterpreter) {
-        self.interpreter.store(interpreter, Ordering::Release);
+        *lock(&self.interpreter) = Target(interpreter);
     }
 }
 
 impl Canceller for CancelSwitch {
     fn cancel(&self) {
-        let interpreter = self.interpreter.load(Ordering::Acquire);
-        if !interpreter.is_null() {
-            // SAFETY: the trait says that the context, and with it its interpreter, stays during the call. The engine
-            // documents this function as safe to be called from any thread during a run.
-            unsafe { (self.cancel)(interpreter) };
+        let target = lock(&self.interpreter);
+        if !target.0.is_null() {
+            // SAFETY: whoever is about to drop the interpreter disconnects it first, which waits for this lock. The engine
+            // documents this function as safe to be called from any thread.
+            unsafe { (self.cancel)(target.0) };
         }
     }
 
