@@ -7,6 +7,12 @@ use crate::base::{Desc, Result, fail};
 /// Places of an address.
 const GROUP: usize = 4;
 
+/// Addresses of a group that are remembered without a value.
+const SEEN: usize = 8;
+
+/// The position of the value that is not kept.
+const PASSING: usize = usize::MAX;
+
 /// Values of one description, by address.
 ///
 /// Addresses are compared and never followed: memory that is gone may come back at the same place as something else, and is
@@ -14,9 +20,13 @@ const GROUP: usize = 4;
 ///
 /// An address has a few places where its value can be, so it is found at once, however many there are; one more that has the
 /// same places takes that of the oldest.
+///
+/// Where every address is new, values that are kept would only push memory out of the processor's cache, and be given back
+/// when they are in none any more. So the first value for an address may be one that only lasts until the next such one.
 pub struct Cache<V> {
-    groups: usize,
-    entries: Vec<[Entry<V>; GROUP]>,
+    room: usize,
+    groups: Vec<Group<V>>,
+    passing: Option<V>,
     described: Option<Described>,
 }
 
@@ -33,30 +43,73 @@ pub struct Known {
     pub bytes: usize,
 }
 
-pub struct Entry<V> {
-    address: usize,
-    /// Distinguishes all values that a context ever made, also those at the same address of the engine's heap. 0: none here.
-    pub serial: u64,
-    pub value: Option<V>,
+/// Addresses that have the same places. What a look-up looks at comes first, and is one line of the processor's cache.
+#[repr(C, align(64))]
+struct Group<V> {
+    addresses: [usize; GROUP],
+    /// What tells addresses of a group apart, of the last ones that had a passing value.
+    seen: [u32; SEEN],
+    /// They distinguish all values that a context ever made, also those at the same address of the engine's heap. 0: none here.
+    serials: [u64; GROUP],
+    values: [Option<V>; GROUP],
 }
 
-impl<V> Entry<V> {
+impl<V> Group<V> {
+    fn new() -> Group<V> {
+        Group { addresses: [0; GROUP], seen: [0; SEEN], serials: [0; GROUP], values: std::array::from_fn(|_| None) }
+    }
+
     /// Every address can be a host's: one without bytes lies anywhere.
     #[inline]
-    fn is_for(&self, address: usize) -> bool {
-        self.address == address && self.serial != 0
+    fn find(&self, address: usize) -> Option<usize> {
+        (0..GROUP).find(|place| self.addresses[*place] == address && self.serials[*place] != 0)
     }
+
+    /// Whether this is among those seen lately. From now on it is.
+    #[inline]
+    fn has_seen(&mut self, tag: u32) -> bool {
+        if self.seen.iter().fold(false, |found, seen| found | (*seen == tag)) {
+            return true;
+        }
+        let [a, b, c, d, e, f, g, _] = self.seen;
+        self.seen = [tag, a, b, c, d, e, f, g];
+        false
+    }
+
+    fn oldest(&self) -> usize {
+        (1..GROUP).fold(0, |oldest, place| if self.serials[place] < self.serials[oldest] { place } else { oldest })
+    }
+}
+
+/// What there is for an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A value at this position.
+    Value(usize),
+    /// A passing value lately.
+    Again,
+    Nothing,
 }
 
 impl<V> Cache<V> {
     /// One with room for `room` values, and for `GROUP` at least. It takes its memory with the first.
     pub fn new(room: usize) -> Cache<V> {
-        Cache { groups: room.div_ceil(GROUP).max(1), entries: Vec::new(), described: None }
+        Cache { room: room.div_ceil(GROUP).max(1), groups: Vec::new(), passing: None, described: None }
     }
 
+    /// The value at a position that was given out, as long as nothing else is there.
     #[inline]
-    pub fn entry(&self, position: usize) -> &Entry<V> {
-        &self.entries[position / GROUP][position % GROUP]
+    pub fn value(&self, position: usize) -> Option<&V> {
+        if position == PASSING {
+            return self.passing.as_ref();
+        }
+        self.groups[position / GROUP].values[position % GROUP].as_ref()
+    }
+
+    /// The serial of the value at a position that was given out by `find` or `put`.
+    #[inline]
+    pub fn serial(&self, position: usize) -> u64 {
+        self.groups[position / GROUP].serials[position % GROUP]
     }
 
     /// What the values describe, if there are any.
@@ -71,53 +124,74 @@ impl<V> Cache<V> {
         is_same(&described.desc, desc).then_some(described.known)
     }
 
-    /// The value for an address.
-    #[inline]
+    /// The position of the value for an address.
     pub fn find(&self, address: usize) -> Option<usize> {
-        let group = self.group(address);
-        let places = self.entries.get(group)?;
-        for (place, entry) in places.iter().enumerate() {
-            if entry.is_for(address) {
-                return Some(GROUP * group + place);
-            }
+        let group = group_of(mixed(address), self.room);
+        let place = self.groups.get(group)?.find(address)?;
+        Some(GROUP * group + place)
+    }
+
+    /// The same for a value that is to be kept only if one for this address was made lately. From now on it was.
+    #[inline]
+    pub fn look(&mut self, address: usize) -> Found {
+        let mixed = mixed(address);
+        let group = group_of(mixed, self.room);
+        let Some(places) = self.groups.get_mut(group) else { return Found::Again };
+        if let Some(place) = places.find(address) {
+            return Found::Value(GROUP * group + place);
         }
-        None
+        // the lower half differs for all addresses that differ in their lower 32 bits
+        if places.has_seen(mixed as u32) { Found::Again } else { Found::Nothing }
     }
 
     /// Puts in the value for an address that has none, of the description of those that are here.
-    #[inline]
     pub fn put(&mut self, address: usize, value: V, serial: u64) -> usize {
-        let group = self.group(address);
-        let places = &mut self.entries[group];
-        let mut oldest = 0;
-        for place in 1..GROUP {
-            if places[place].serial < places[oldest].serial {
-                oldest = place;
-            }
-        }
-        places[oldest] = Entry { address, serial, value: Some(value) };
-        GROUP * group + oldest
+        let group = group_of(mixed(address), self.room);
+        let places = &mut self.groups[group];
+        let place = places.oldest();
+        places.addresses[place] = address;
+        places.serials[place] = serial;
+        places.values[place] = Some(value);
+        GROUP * group + place
+    }
+
+    /// Lets the passing value go, so that the next one may lie where it was.
+    #[inline]
+    pub fn end_passing(&mut self) {
+        self.passing = None;
+    }
+
+    /// Has a value here that lasts until the next one of its kind.
+    #[inline]
+    pub fn pass(&mut self, value: V) -> usize {
+        self.passing = Some(value);
+        PASSING
     }
 
     /// Lets all go and puts in the first value of another description. On failure nothing changes.
     #[cold]
     pub fn put_other(&mut self, address: usize, value: V, serial: u64, desc: &Desc, known: Known) -> Result<usize> {
-        if self.entries.is_empty() && self.entries.try_reserve_exact(self.groups).is_err() {
-            return fail!(OutOfMemory, "no memory for a list of {} values", GROUP * self.groups);
+        if self.groups.is_empty() && self.groups.try_reserve_exact(self.room).is_err() {
+            return fail!(OutOfMemory, "no memory for a list of {} values", GROUP * self.room);
         }
         // in place: a sequence that grows comes here in every run
-        self.entries.clear();
-        self.entries.resize_with(self.groups, || std::array::from_fn(|_| Entry { address: 0, serial: 0, value: None }));
+        self.groups.clear();
+        self.groups.resize_with(self.room, Group::new);
+        self.passing = None;
         self.described = Some(Described { desc: *desc, known });
         Ok(self.put(address, value, serial))
     }
+}
 
-    /// Spreads addresses evenly, above all those at equal distances.
-    #[inline]
-    fn group(&self, address: usize) -> usize {
-        let mixed = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        ((mixed * self.groups as u64) >> 32) as usize
-    }
+/// Spreads addresses evenly, above all those at equal distances: by the upper half.
+#[inline]
+fn mixed(address: usize) -> u64 {
+    (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[inline]
+fn group_of(mixed: u64, groups: usize) -> usize {
+    (((mixed >> 32) * groups as u64) >> 32) as usize
 }
 
 /// Dimensions one by one: there are few, and comparing or copying all 16 costs more than everything else here.
@@ -172,11 +246,45 @@ mod tests {
             for earlier in 1..turn {
                 let address = earlier.wrapping_mul(0x5678_9abd) & !63;
                 if let Some(place) = cache.find(address) {
-                    assert_eq!(cache.entry(place).value, Some(address));
+                    assert_eq!(cache.value(place), Some(&address));
                 }
             }
         }
-        assert_eq!(cache.entries.len(), 8 / GROUP);
+        assert_eq!(cache.groups.len(), 8 / GROUP);
+    }
+
+    /// What a run does with an address, and whether it makes a value.
+    fn lend(cache: &mut Cache<usize>, address: usize, turn: u64) -> bool {
+        let (position, is_made) = match cache.look(address) {
+            Found::Value(position) => (position, false),
+            Found::Again => (cache.put(address, address, turn), true),
+            Found::Nothing => (cache.pass(address), true),
+        };
+        assert_eq!(cache.value(position), Some(&address));
+        is_made
+    }
+
+    #[test]
+    fn what_comes_again_is_kept_and_what_does_not_is_not() {
+        for distance in [64, 192, 640, 4096, 65536, 640 * 480 * 3, 1920 * 1080 * 3, 16 << 20] {
+            let ring = |length: usize| {
+                let mut cache = Cache::new(64);
+                add(&mut cache, 0, floats(&[4]), 0, 1);
+                let mut lend =
+                    |turn: &usize| lend(&mut cache, 0x1234_5000 + turn % length * distance, *turn as u64 + 2);
+                // once in passing, and then to keep
+                let first = (0..2 * length).filter(&mut lend).count();
+                let later = (2 * length..10 * length).filter(lend).count();
+                let kept = cache.groups.iter().flat_map(|group| group.serials).filter(|serial| *serial != 0).count();
+                (first, later, kept)
+            };
+            for length in [1, 3, 12] {
+                assert_eq!(ring(length), (2 * length, 0, length + 1), "{length} buffers {distance} bytes apart");
+            }
+            let (first, later, kept) = ring(10_000);
+            assert_eq!((first, later), (20_000, 80_000), "{distance} bytes apart");
+            assert!(kept < 8, "{kept} are kept of what comes again much later only");
+        }
     }
 
     #[test]
@@ -202,7 +310,7 @@ mod tests {
         }
         add(&mut cache, 128, other, 2, 2);
         assert_eq!(cache.find(64), None, "it described something else");
-        assert_eq!(cache.find(128).map(|place| cache.entry(place).value), Some(Some(2)));
+        assert_eq!(cache.find(128).map(|place| cache.value(place)), Some(Some(&2)));
         assert_eq!(cache.desc(), Some(&other));
     }
 }

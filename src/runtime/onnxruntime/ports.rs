@@ -2,7 +2,7 @@
 
 use ort_sys::OrtValue;
 
-use super::cache::{Cache, Entry};
+use super::cache::{Cache, Found, Known};
 use super::load::Engine;
 use super::owned::Owned;
 use super::value;
@@ -31,6 +31,8 @@ struct Port {
     ended: Option<Attached>,
     /// When it was attached or detached last.
     changed: u64,
+    /// The values are of the description that loans had since something was attached or detached.
+    lent_as: Option<Known>,
 }
 
 #[derive(Clone, Copy)]
@@ -43,13 +45,12 @@ struct Attached {
 
 impl Port {
     fn new(room: usize) -> Port {
-        Port { cache: Cache::new(room), attached: None, ended: None, changed: 0 }
+        Port { cache: Cache::new(room), attached: None, ended: None, changed: 0, lent_as: None }
     }
 
-    /// The place in the cache of a value over memory, which is made if there is none.
+    /// The place in the cache of a value over memory, which is made if there is none, and kept.
     ///
     /// `check` looks at the description against the model. It is skipped for one that passed before.
-    #[inline]
     fn value_over(
         &mut self,
         engine: &Engine,
@@ -70,6 +71,34 @@ impl Port {
         self.make_other(engine, memory, desc, now)
     }
 
+    /// The same for one run, with a description that changes with the plan only: the value is kept if one for this address was
+    /// made lately.
+    #[inline]
+    fn value_for_a_run(
+        &mut self,
+        engine: &Engine,
+        memory: &HostRange,
+        desc: &Desc,
+        now: u64,
+        check: impl FnOnce() -> Result<()>,
+    ) -> Result<usize> {
+        let Some(known) = self.lent_as else {
+            let position = self.value_over(engine, memory, desc, now, check)?;
+            self.lent_as = self.cache.known(desc);
+            return Ok(position);
+        };
+        let address = memory.data() as usize;
+        match self.cache.look(address) {
+            Found::Value(position) if memory.size() >= known.bytes => Ok(position),
+            Found::Nothing => {
+                self.cache.end_passing();
+                Ok(self.cache.pass(value::over(engine, memory, desc, known)?))
+            }
+            // of too small memory as well, which is refused there
+            _ => Ok(self.cache.put(address, value::over(engine, memory, desc, known)?, now)),
+        }
+    }
+
     /// The first value of another description.
     #[cold]
     fn make_other(&mut self, engine: &Engine, memory: &HostRange, desc: &Desc, now: u64) -> Result<usize> {
@@ -81,7 +110,7 @@ impl Port {
     /// The value at a place in the cache; null where none is.
     #[inline]
     fn value_at(&self, position: usize) -> *mut OrtValue {
-        self.cache.entry(position).value.as_ref().map_or(std::ptr::null_mut(), Owned::as_ptr)
+        self.cache.value(position).map_or(std::ptr::null_mut(), Owned::as_ptr)
     }
 }
 
@@ -115,6 +144,7 @@ impl Ports {
         let port = &mut self.ports[index];
         let position = port.value_over(engine, &new.memory, new.desc, now, check)?;
         port.changed = now;
+        port.lent_as = None;
         port.ended = None;
         self.values[index] = port.value_at(position);
         let before = port.attached.replace(Attached { memory: new.memory, stay: new.stay, position });
@@ -137,7 +167,7 @@ impl Ports {
         check: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let port = &mut self.ports[index];
-        let position = port.value_over(engine, memory, desc, now, check)?;
+        let position = port.value_for_a_run(engine, memory, desc, now, check)?;
         port.ended = Some(Attached { memory: *memory, stay: Stay::OneRun, position });
         self.values[index] = port.value_at(position);
         self.passing += 1;
@@ -166,6 +196,7 @@ impl Ports {
         let port = &mut self.ports[index];
         port.ended = None;
         port.changed = now;
+        port.lent_as = None;
         if let Some(attached) = port.attached.take() {
             self.values[index] = std::ptr::null_mut();
             self.count_out(Some(attached));
@@ -226,12 +257,8 @@ impl Ports {
 
     /// The number of the attached value among all of its context.
     pub fn serial(&self, index: usize) -> Option<u64> {
-        Some(self.entry(index)?.serial)
-    }
-
-    fn entry(&self, index: usize) -> Option<&Entry<Owned<OrtValue>>> {
         let port = &self.ports[index];
-        Some(port.cache.entry(port.attached?.position))
+        Some(port.cache.serial(port.attached?.position))
     }
 
     /// The elements of attached memory, where the host has them.
