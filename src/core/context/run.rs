@@ -88,6 +88,7 @@ impl Context {
     }
 
     /// The same with all that can end a run early.
+    #[inline(always)]
     pub fn infer_within(&mut self, limits: &Limits<'_>) -> Result<()> {
         // taken out, as the tensors are below: guards end what they stand for also when an engine panics
         let Some(stop) = self.stop.take() else {
@@ -105,6 +106,7 @@ impl Context {
         Ok(())
     }
 
+    #[inline(always)]
     fn infer_stoppable(&mut self, stop: &Arc<Stop>, limits: &Limits<'_>) -> Result<()> {
         // whoever wants this run to end can say so from here on
         let running = stop.begin();
@@ -149,6 +151,7 @@ impl Context {
         }
     }
 
+    #[inline(never)]
     fn run_holding(&mut self, uses: &[Use], running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
         if self.can_vanish {
             self.check_still_there(uses)?;
@@ -173,7 +176,7 @@ impl Context {
         self.run_watched(running, limits)
     }
 
-    #[inline]
+    #[inline(always)]
     fn run_watched(&mut self, running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
         // the rule: only a request of another thread can end it
         if limits.deadline.is_some() || limits.cancelled.is_some() {
@@ -206,7 +209,7 @@ impl Context {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn run_engine(&mut self) -> Result<()> {
         if !self.remembered {
             self.remember_routes();
@@ -238,7 +241,7 @@ impl Context {
         self.copy_outputs()
     }
 
-    #[inline]
+    #[inline(always)]
     fn start_engine(&mut self) -> Result<()> {
         if self.is_relent {
             return self.engine.run_lent(&self.lent);
