@@ -3,6 +3,10 @@
 //! With the feature `loom`, the unit tests get loom's versions, and the model checker sees every step:
 //! `make model-check`
 
+mod barrier;
+
+pub use barrier::Barrier;
+
 #[cfg(not(all(test, feature = "loom")))]
 mod real {
     use std::ptr::null_mut;

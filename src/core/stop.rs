@@ -13,7 +13,7 @@ mod tests;
 use std::sync::Arc;
 
 use crate::runtime::Canceller;
-use crate::sync::{AtomicBool, AtomicU64, Backoff, Ordering, announce, announce_flag, announce_instead, run_ends};
+use crate::sync::{AtomicBool, AtomicU64, Backoff, Barrier, Ordering, announce_flag, announce_instead, run_ends};
 
 /// Why a run is to stop; the first cause counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub struct Stop {
     request: AtomicU64,
     /// Somebody else uses a tensor that this context was the only user of. Beside the number, so that a run finds both at once.
     is_disturbed: AtomicBool,
+    /// Of a run that begins, with those who ask or disturb.
+    barrier: Barrier,
     /// Another one for each.
     id: u64,
     /// `None`: the engine cannot be stopped; a request still counts before it starts.
@@ -70,7 +72,7 @@ pub struct Running<'a> {
 impl Stop {
     pub fn new(engine: Option<Arc<dyn Canceller>>) -> Stop {
         let (state, request) = (AtomicU64::new(IDLE), AtomicU64::new(NONE));
-        Stop { state, request, is_disturbed: AtomicBool::new(false), id: next_id(), engine }
+        Stop { state, request, is_disturbed: AtomicBool::new(false), barrier: Barrier::new(), id: next_id(), engine }
     }
 
     pub fn id(&self) -> u64 {
@@ -86,7 +88,7 @@ impl Stop {
     pub fn begin(self: &Arc<Stop>) -> Running<'_> {
         // only a run changes the number, so nobody else writes here now
         let number = (self.state.load(Ordering::Relaxed) >> PHASE_BITS).wrapping_add(1);
-        announce(&self.state, with(number, RUNNING));
+        self.barrier.announce(&self.state, with(number, RUNNING));
         // either this sees a request for a run before, or who makes it sees this run
         if self.request.load(Ordering::SeqCst) != NONE {
             self.forget_request_before(number);
@@ -123,6 +125,7 @@ impl Stop {
     /// run that begins sees this, or this sees the run.
     pub fn disturb(&self) -> Option<u64> {
         announce_flag(&self.is_disturbed);
+        self.barrier.await_announced();
         self.current_now()
     }
 
@@ -174,6 +177,7 @@ impl Stop {
 
     /// Tells the engine, unless the run has ended meanwhile. Another one cannot begin before this is over.
     fn tell(&self, number: u64, first: usize) -> Asked {
+        self.barrier.await_announced();
         let is_in_progress = self.current_now() == Some(number);
         if is_in_progress && let Some(engine) = &self.engine {
             engine.cancel();

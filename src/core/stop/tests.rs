@@ -46,8 +46,10 @@ fn the_first_cause_counts_and_the_flag_goes_with_the_run() {
     assert_eq!(running.cause(), Some(Cause::Deadline));
     assert_eq!(flag.0.load(Ordering::SeqCst), 1);
     drop(running);
-    assert_eq!(flag.0.load(Ordering::SeqCst), 0);
+    assert_eq!(stop.current(), None);
+    assert_eq!(stop.ask(number, Cause::Cancel), Asked::NoRun, "the run is over");
     let next = stop.begin();
+    assert_eq!(flag.0.load(Ordering::SeqCst), 0, "before the engine is called");
     assert_eq!(stop.ask(number, Cause::Cancel), Asked::NoRun, "a request for the run before");
     assert_eq!(next.cause(), None);
 }

@@ -1,10 +1,10 @@
 //! Stopping a run from another thread.
 
 use std::ptr::null_mut;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::symbols::{RawInterpreter, RawStatus};
 use crate::runtime::Canceller;
-use crate::sync::{Mutex, lock};
 
 /// Leads to the interpreter of a context, as long as it has one.
 ///
@@ -27,13 +27,17 @@ impl CancelSwitch {
 
     /// Leads to this interpreter from now on; null for none. Whoever is just telling the one before has done so afterwards.
     pub fn connect(&self, interpreter: *mut RawInterpreter) {
-        *lock(&self.interpreter) = Target(interpreter);
+        *self.target() = Target(interpreter);
+    }
+
+    fn target(&self) -> MutexGuard<'_, Target> {
+        self.interpreter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Canceller for CancelSwitch {
     fn cancel(&self) {
-        let target = lock(&self.interpreter);
+        let target = self.target();
         if !target.0.is_null() {
             // SAFETY: whoever is about to drop the interpreter disconnects it first, which waits for this lock. The engine
             // documents this function as safe to be called from any thread.
