@@ -228,12 +228,20 @@ mod tests {
     fn what_cannot_be_had_is_an_error() {
         for error in [
             list::<u64>(usize::MAX / 4).unwrap_err(),
-            filled(0u8, usize::MAX / 2).unwrap_err(),
+            filled(0u16, usize::MAX / 2).unwrap_err(),
             reserve(&mut Vec::<u8>::new(), usize::MAX).unwrap_err(),
+            refused_by_the_system(),
         ] {
             assert_eq!(error.status, Status::OutOfMemory);
             assert!(error.text.contains("no memory for"), "{}", error.text);
         }
+    }
+
+    /// Of two lists that are half the address space each: with 32 bits one may be had, never both, since the program is in it too.
+    /// They are not filled, so none of it has to be there as memory.
+    fn refused_by_the_system() -> Error {
+        let halves = [(); 2].map(|()| list::<u8>(isize::MAX as usize));
+        halves.into_iter().find_map(Result::err).unwrap()
     }
 
     #[test]

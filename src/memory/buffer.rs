@@ -73,6 +73,7 @@ impl Drop for Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Status;
 
     #[test]
     fn aligned_zeroed_and_fallible() {
@@ -83,7 +84,18 @@ mod tests {
             assert!(buffer.range().capacity() >= 116);
         }
         assert_eq!(Buffer::copy_of(b"abc", 64).unwrap().as_slice(), b"abc");
-        assert!(Buffer::zeroed(usize::MAX - 3, 64).is_err());
-        assert!(Buffer::zeroed(usize::MAX / 16, 64).is_err());
+        for size in [usize::MAX - 3, usize::MAX / 2] {
+            assert!(Buffer::zeroed(size, 64).unwrap_err().text.contains("cannot be described"));
+        }
+    }
+
+    #[test]
+    fn what_the_system_has_not_is_an_error() {
+        // With 32 bits one of them may be had; two never, since the address space has to hold the program too. Of alignment 1,
+        // which the system zeroes when it is touched: it is not.
+        let halves = [(); 2].map(|()| Buffer::zeroed(isize::MAX as usize - SLACK, 1));
+        let refused = halves.iter().find_map(|half| half.as_ref().err()).unwrap();
+        assert_eq!(refused.status, Status::OutOfMemory);
+        assert!(refused.text.contains("no memory for"), "{}", refused.text);
     }
 }
