@@ -7,6 +7,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
+#[cfg(not(target_os = "android"))]
+use libc::ITIMER_REAL;
+
 use super::report::End;
 
 fn check(result: c_int) -> io::Result<c_int> {
@@ -203,6 +206,10 @@ fn limit(resource: Resource, most: u64) -> io::Result<()> {
     check(unsafe { libc::setrlimit(resource, &new) }).map(|_| ())
 }
 
+/// As in the header of Linux; the crate `libc` has the function for Android and not the number.
+#[cfg(target_os = "android")]
+const ITIMER_REAL: c_int = 0;
+
 static WATCHED: AtomicI32 = AtomicI32::new(0);
 static TIME_IS_OVER: AtomicBool = AtomicBool::new(false);
 
@@ -225,8 +232,8 @@ pub fn end_after(leader: i32, timeout: Duration) -> io::Result<()> {
     if timeout < Duration::from_micros(1) {
         when.it_value.tv_usec = 1;
     }
-    // SAFETY: reads the struct. Both platforms' numbers of the clock are the first one, and the type of it differs.
-    check(unsafe { libc::setitimer(libc::ITIMER_REAL as _, &when, std::ptr::null_mut()) }).map(|_| ())
+    // SAFETY: reads the struct.
+    check(unsafe { libc::setitimer(ITIMER_REAL as _, &when, std::ptr::null_mut()) }).map(|_| ())
 }
 
 /// Waits for the end of a child.
