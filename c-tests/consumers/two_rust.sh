@@ -33,6 +33,8 @@ if command -v rustup >/dev/null; then
     done
 fi
 compile_other system /usr/bin/rustc
+# another version for certain, where `make cross` has brought it
+compile_other cross "$SOURCE/.deps/cross/rustc"
 
 linkers=
 for linker in bfd gold lld; do
