@@ -1,49 +1,12 @@
 /*
  * Models that mean harm: weights that are elsewhere, and sizes that nobody has. Each is refused before an engine acts on it.
- *
- * An ONNX model is a protobuf message, and two messages, one after the other, are one: what is put behind a whole model joins
- * its graph. So each hostile model here is a good one with a constant more.
  */
-#include "harness.h"
+#include "hostile.h"
+#include "onnx_bytes.h"
 
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-typedef struct bytes {
-    unsigned char data[2048];
-    size_t size;
-} bytes;
-
-static void put(bytes *to, const void *data, size_t size)
-{
-    REQUIRE(to->size + size <= sizeof to->data);
-    memcpy(to->data + to->size, data, size);
-    to->size += size;
-}
-
-static void put_number(bytes *to, uint64_t number)
-{
-    do {
-        unsigned char byte = (unsigned char)((number & 0x7F) | (number > 0x7F ? 0x80u : 0u));
-        put(to, &byte, 1);
-        number >>= 7;
-    } while (number != 0);
-}
-
-/* A field that is a message, a text or bytes. */
-static void put_field(bytes *to, unsigned field, const void *data, size_t size)
-{
-    put_number(to, field << 3 | 2u);
-    put_number(to, size);
-    put(to, data, size);
-}
-
-static void put_varint(bytes *to, unsigned field, uint64_t number)
-{
-    put_number(to, field << 3);
-    put_number(to, number);
-}
 
 /* The start of a constant of floats. */
 static bytes constant(const uint64_t *dims, size_t rank)
@@ -72,16 +35,9 @@ static bytes constant_elsewhere(const char *location)
 /* The model with one constant more. */
 static bytes with_constant(const char *model, const bytes *more)
 {
-    char *path = zt_model_path(model);
-    size_t size = 0;
-    void *whole = zt_read(path, &size);
-    bytes made = {{0}, 0}, graph = {{0}, 0};
-    put(&made, whole, size);
-    put_field(&graph, 5, more->data, more->size);
-    put_field(&made, 7, graph.data, graph.size);
-    free(whole);
-    free(path);
-    return made;
+    bytes graph = {{0}, 0};
+    put_bytes(&graph, 5, more);
+    return with_graph(model, &graph);
 }
 
 /* --- a folder for models --- */
@@ -280,6 +236,10 @@ static const zt_test tests[] = {
     ON_ONNXRUNTIME(a_folder_of_links_is_the_folder_of_what_the_model_links_to),
     ON_ONNXRUNTIME(absurd_constants_are_refused),
     ON_BOTH(the_limit_counts_for_constants),
+    ON_ONNXRUNTIME(the_limit_counts_for_what_nodes_make),
+    ON_ONNXRUNTIME(what_nodes_make_is_seen_inside_of_others),
+    ON_ONNXRUNTIME(absurd_shapes_that_nodes_make_are_refused),
+    ON_ONNXRUNTIME(shapes_that_are_computed_are_not_known),
 };
 
 int main(int argc, char **argv)

@@ -128,6 +128,13 @@ impl Shortage {
         Some(())
     }
 
+    /// As `HashMap::insert`.
+    pub fn put<K: Eq + Hash, V>(&self, map: &mut HashMap<K, V>, key: K, value: V) -> Option<()> {
+        self.note(map.try_reserve(1).map_err(|_| no_room(size_of::<(K, V)>())))?;
+        map.insert(key, value);
+        Some(())
+    }
+
     /// What was read, unless memory was short.
     pub fn check<T>(&self, read: T) -> Result<T> {
         if self.0.get() {

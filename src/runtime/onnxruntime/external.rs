@@ -110,7 +110,7 @@ fn locations(entry: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::walk::{self, Found};
+    use super::super::walk::{self, Part};
     use super::*;
     use crate::base::Status;
     use std::path::PathBuf;
@@ -132,9 +132,9 @@ mod tests {
 
     fn checked(model: &[u8], path: Option<&str>) -> Option<Status> {
         let source = ModelSource { bytes: Box::new(model.to_vec()), path: path.map(PathBuf::from) };
-        walk::visit(model, &mut |found| match found {
-            Found::Tensor(tensor) => check(tensor, &source),
-            Found::Sparse(_) => Ok(()),
+        walk::visit(model, &mut |found| match found.part {
+            Part::Tensor | Part::Constant => check(found.message, &source),
+            _ => Ok(()),
         })
         .err()
         .map(|error| error.status)

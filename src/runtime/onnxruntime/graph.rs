@@ -1,6 +1,6 @@
 //! The graph of a model, as far as it tells how tensors are used.
 
-use super::tensor::Tensor;
+use super::tensor::{Tensor, push_varints};
 use crate::base::room::Shortage;
 use crate::runtime::format::wire::{Fields, Value};
 
@@ -61,6 +61,7 @@ impl<'a> Graph<'a> {
 
 /// A node: one operation.
 pub struct Node<'a> {
+    pub name: &'a [u8],
     pub operator: &'a [u8],
     pub domain: &'a [u8],
     /// Names; empty for one that is left out.
@@ -71,13 +72,14 @@ pub struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    fn read(message: &'a [u8], shortage: &'a Shortage) -> Option<Node<'a>> {
+    pub fn read(message: &'a [u8], shortage: &'a Shortage) -> Option<Node<'a>> {
         let (inputs, outputs, attributes) = Default::default();
-        let mut node = Node { operator: b"", domain: b"", inputs, outputs, attributes, shortage };
+        let mut node = Node { name: b"", operator: b"", domain: b"", inputs, outputs, attributes, shortage };
         Fields::new(message).each(|number, value| {
             match (number, value) {
                 (1, Value::Bytes(name)) => shortage.push(&mut node.inputs, name)?,
                 (2, Value::Bytes(name)) => shortage.push(&mut node.outputs, name)?,
+                (3, Value::Bytes(name)) => node.name = name,
                 (4, Value::Bytes(operator)) => node.operator = operator,
                 (5, Value::Bytes(attribute)) => shortage.push(&mut node.attributes, attribute)?,
                 (7, Value::Bytes(domain)) => node.domain = domain,
@@ -103,12 +105,26 @@ impl<'a> Node<'a> {
         Ok(found)
     }
 
-    /// What the outputs of a `Constant` holds, where it is a tensor or floats.
-    fn constant(&self) -> Option<Tensor<'a>> {
+    /// An attribute by its name, unless it comes from a function's caller.
+    pub fn attribute(&self, name: &[u8]) -> Option<Attribute<'a>> {
+        let mut all = self.attributes.iter().filter_map(|attribute| Attribute::read(attribute, self.shortage));
+        all.find(|attribute| attribute.name == name && !attribute.is_reference)
+    }
+
+    /// What the output of a `Constant` holds, where it is a tensor or numbers.
+    pub fn constant(&self) -> Option<Tensor<'a>> {
         let [attribute] = &self.attributes[..] else { return None };
         let attribute = Attribute::read(attribute, self.shortage)?;
         match attribute.name {
             b"value" => Tensor::read(attribute.tensor?, self.shortage),
+            b"value_int" => {
+                let int = self.shortage.copied(&[Value::Varint(attribute.int? as u64)])?;
+                Some(Tensor::of_ints(Vec::new(), int, self.shortage))
+            }
+            b"value_ints" => {
+                let ints = self.shortage.gather(attribute.ints.iter().map(|int| Value::Varint(*int as u64)))?;
+                Some(Tensor::of_ints(self.shortage.copied(&[ints.len() as u64])?, ints, self.shortage))
+            }
             b"value_float" => {
                 let float = self.shortage.copied(&[attribute.float?])?;
                 Some(Tensor::of_floats(Vec::new(), float, self.shortage))
@@ -178,14 +194,16 @@ impl Message {
 
 /// An attribute of a node, as far as it is of use here.
 #[derive(Default)]
-struct Attribute<'a> {
+pub struct Attribute<'a> {
     name: &'a [u8],
     /// Its kind; old models do not say it.
     kind: u64,
     int: Option<i64>,
+    pub ints: Vec<i64>,
     float: Option<Value<'a>>,
     floats: Vec<Value<'a>>,
-    tensor: Option<&'a [u8]>,
+    pub tensor: Option<&'a [u8]>,
+    pub text: &'a [u8],
     /// Whether the value comes from a function's caller.
     is_reference: bool,
 }
@@ -198,7 +216,9 @@ impl<'a> Attribute<'a> {
                 (1, Value::Bytes(name)) => attribute.name = name,
                 (2, Value::Fixed(_)) => attribute.float = Some(value),
                 (3, Value::Varint(number)) => attribute.int = Some(number as i64),
+                (4, Value::Bytes(text)) => attribute.text = text,
                 (5, Value::Bytes(tensor)) => attribute.tensor = Some(tensor),
+                (8, value) => push_varints(&mut attribute.ints, value, shortage)?,
                 (7, Value::Fixed(_) | Value::Bytes(_)) => shortage.push(&mut attribute.floats, value)?,
                 (20, Value::Varint(kind)) => attribute.kind = kind,
                 (21, _) => attribute.is_reference = true,
@@ -207,6 +227,11 @@ impl<'a> Attribute<'a> {
             Some(())
         })?;
         Some(attribute)
+    }
+
+    /// Its floats.
+    pub fn floats(self, shortage: &Shortage) -> Option<Vec<f32>> {
+        Tensor::of_floats(Vec::new(), self.floats, shortage).all_floats()
     }
 
     /// A zero need not be written when the kind is.
@@ -221,7 +246,7 @@ impl<'a> Attribute<'a> {
 }
 
 /// The bytes of a field that comes once; those that count where it comes more often, and none where it does not.
-fn last_bytes(message: &[u8], wanted: u32) -> Option<&[u8]> {
+pub fn last_bytes(message: &[u8], wanted: u32) -> Option<&[u8]> {
     let mut found = &[][..];
     Fields::new(message).each(|number, value| {
         match value {

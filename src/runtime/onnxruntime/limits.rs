@@ -2,49 +2,82 @@
 
 use std::fmt;
 
-use super::walk::Found;
+use super::walk::{Found, Part};
 use crate::base::room::Lossy;
 use crate::base::{Result, fail, text};
 use crate::runtime::format::wire::{Fields, Value};
 
 /// Refuses a constant that needs more than `most` bytes, whatever the model has of it: the engine makes room first.
 pub fn check(found: &Found, most: u64) -> Result<()> {
-    let (message, dims, kind) = match found {
-        Found::Tensor(tensor) => (*tensor, 1, kind_of(tensor)),
+    let message = found.message;
+    let (dims, bits) = match found.part {
+        Part::Tensor | Part::Constant => (1, bits(kind_of(message))),
         // 1 byte for each element, at the least
-        Found::Sparse(tensor) => (*tensor, 3, None),
+        Part::Sparse => (3, 8),
+        Part::Node | Part::Value => return Ok(()),
     };
-    let bits = kind.map_or(8, bits);
     let shape = Shape { message, dims };
-    let mut product = Some(1u64);
-    let mut is_negative = false;
-    shape.each(|dim| {
-        is_negative |= dim < 0;
-        product = product.and_then(|product| product.checked_mul(u64::try_from(dim).ok()?));
-    });
-    let bytes = product.and_then(|elements| elements.checked_mul(bits)).map(|bits| bits.div_ceil(8));
-    match bytes {
-        Some(bytes) if bytes <= most => Ok(()),
-        Some(bytes) => fail!(
+    let mut size = Size::of_one(bits);
+    shape.each(|dim| size.times(dim.into()));
+    match size.verdict(most) {
+        Verdict::Fits => Ok(()),
+        Verdict::TooLarge(bytes) => fail!(
             Unsupported,
-            "{} of shape {shape} needs {bytes} bytes, over the limit of {most}: raise max_tensor_bytes in \
-             zb_model_options if that is meant",
+            "{} of shape {shape} needs {bytes} bytes, over the limit of {most}: {RAISE}",
             label(message)
         ),
-        None if is_negative => fail!(ModelInvalid, "{} has the shape {shape}: a dimension is below 0", label(message)),
-        None => fail!(ModelInvalid, "{} has the shape {shape}: too many elements for 64 bits", label(message)),
+        Verdict::Absurd(why) => fail!(ModelInvalid, "{} has the shape {shape}: {why}", label(message)),
+    }
+}
+
+/// What to do about a limit.
+pub const RAISE: &str = "raise max_tensor_bytes in zb_model_options if that is meant";
+
+/// The size of a tensor, from dimension to dimension.
+pub struct Size {
+    elements: Option<u64>,
+    bits: u64,
+    is_negative: bool,
+}
+
+pub enum Verdict {
+    Fits,
+    /// So many bytes.
+    TooLarge(u64),
+    Absurd(&'static str),
+}
+
+impl Size {
+    /// Of one element with so many bits.
+    pub fn of_one(bits: u64) -> Size {
+        Size { elements: Some(1), bits, is_negative: false }
+    }
+
+    pub fn times(&mut self, dim: i128) {
+        self.is_negative |= dim < 0;
+        self.elements = self.elements.and_then(|elements| elements.checked_mul(u64::try_from(dim).ok()?));
+    }
+
+    pub fn verdict(&self, most: u64) -> Verdict {
+        let bits = self.elements.and_then(|elements| elements.checked_mul(self.bits));
+        match bits.map(|bits| bits.div_ceil(8)) {
+            Some(bytes) if bytes <= most => Verdict::Fits,
+            Some(bytes) => Verdict::TooLarge(bytes),
+            None if self.is_negative => Verdict::Absurd("a dimension is below 0"),
+            None => Verdict::Absurd("too many elements for 64 bits"),
+        }
     }
 }
 
 /// The dimensions of a tensor, which stay where they are.
-struct Shape<'a> {
-    message: &'a [u8],
+pub struct Shape<'a> {
+    pub message: &'a [u8],
     /// The number of their field.
-    dims: u32,
+    pub dims: u32,
 }
 
 impl Shape<'_> {
-    fn each(&self, mut see: impl FnMut(i64)) {
+    pub fn each(&self, mut see: impl FnMut(i64)) {
         for field in Fields::new(self.message).filter(|field| field.number == self.dims) {
             match field.value {
                 Value::Varint(dim) => see(dim as i64),
@@ -69,7 +102,7 @@ impl fmt::Display for Shape<'_> {
     }
 }
 
-fn kind_of(tensor: &[u8]) -> Option<u64> {
+pub fn kind_of(tensor: &[u8]) -> Option<u64> {
     let kind = Fields::new(tensor).filter(|field| field.number == 2).last()?;
     match kind.value {
         Value::Varint(kind) => Some(kind),
@@ -78,13 +111,13 @@ fn kind_of(tensor: &[u8]) -> Option<u64> {
 }
 
 /// Bits of an element, at the least.
-fn bits(kind: u64) -> u64 {
+pub fn bits(kind: Option<u64>) -> u64 {
     match kind {
-        15 => 128,
-        7 | 11 | 13 | 14 => 64,
-        1 | 6 | 12 => 32,
-        4 | 5 | 10 | 16 => 16,
-        21..=25 => 2,
+        Some(15) => 128,
+        Some(7 | 11 | 13 | 14) => 64,
+        Some(1 | 6 | 12) => 32,
+        Some(4 | 5 | 10 | 16) => 16,
+        Some(21..=25) => 2,
         _ => 8,
     }
 }
@@ -120,8 +153,12 @@ mod tests {
         bytes
     }
 
+    fn found(part: Part, message: &[u8]) -> Found<'_> {
+        Found { part, message, graph: 0 }
+    }
+
     fn checked(dims: &[i64], most: u64) -> Option<Status> {
-        check(&Found::Tensor(&tensor(dims)), most).err().map(|error| error.status)
+        check(&found(Part::Tensor, &tensor(dims)), most).err().map(|error| error.status)
     }
 
     #[test]
@@ -134,15 +171,15 @@ mod tests {
         for absurd in [&[-1][..], &[i64::MIN], &[1 << 40, 1 << 40], &[i64::MAX]] {
             assert_eq!(checked(absurd, u64::MAX), Some(Status::ModelInvalid), "{absurd:?}");
         }
-        let error = check(&Found::Tensor(&tensor(&[9])), 1).unwrap_err();
+        let error = check(&found(Part::Constant, &tensor(&[9])), 1).unwrap_err();
         assert!(error.text.contains("'w'") && error.text.contains("[9]") && error.text.contains("36"), "{error}");
     }
 
     #[test]
     fn a_sparse_one_is_as_large_as_it_will_be() {
         let dims = |packed: &[u8]| [&[0x1a, packed.len() as u8], packed].concat();
-        assert!(check(&Found::Sparse(&dims(&[2, 3])), 6).is_ok());
-        let error = check(&Found::Sparse(&dims(&[0xff, 0xff, 0xff, 0xff, 0x7f])), 1 << 32).unwrap_err();
+        assert!(check(&found(Part::Sparse, &dims(&[2, 3])), 6).is_ok());
+        let error = check(&found(Part::Sparse, &dims(&[0xff, 0xff, 0xff, 0xff, 0x7f])), 1 << 32).unwrap_err();
         assert_eq!(error.status, Status::Unsupported);
     }
 }

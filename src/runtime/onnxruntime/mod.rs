@@ -6,6 +6,7 @@
 mod allocated;
 mod binding;
 mod cache;
+mod computed;
 mod constants;
 mod context;
 mod describe;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use super::computed::Computed;
 use super::context::OnnxContext;
 use super::describe;
 use super::failure::{Failure, NO_SUCH_FILE};
@@ -10,7 +11,7 @@ use super::names::Names;
 use super::options::Settings;
 use super::quantization;
 use super::session::Session;
-use super::walk::{self, Found};
+use super::walk::{self, Part};
 use super::{external, limits, metadata};
 use crate::base::room::push;
 use crate::base::{Error, Gather, Metadata, Result, Side, Signature, Slot, SlotInfo, Status, fail, text};
@@ -44,13 +45,16 @@ fn check(source: &ModelSource, most: u64) -> Result<()> {
     if onnx::is_ort_format(source.bytes()) {
         return Ok(());
     }
-    walk::visit(source.bytes(), &mut |found| {
+    let mut computed = Computed::default();
+    let graphs = walk::visit(source.bytes(), &mut |found| {
         limits::check(&found, most)?;
-        match found {
-            Found::Tensor(tensor) => external::check(tensor, source),
-            Found::Sparse(_) => Ok(()),
+        match found.part {
+            Part::Tensor | Part::Constant => external::check(found.message, source),
+            Part::Node => computed.see(&found),
+            Part::Sparse | Part::Value => Ok(()),
         }
-    })
+    })?;
+    computed.check(source.bytes(), &graphs, most)
 }
 
 impl OnnxModel {

@@ -10,6 +10,7 @@ const I8: u64 = 3;
 const U16: u64 = 4;
 const I16: u64 = 5;
 const I32: u64 = 6;
+const I64: u64 = 7;
 const F16: u64 = 10;
 const F64: u64 = 11;
 const BF16: u64 = 16;
@@ -21,10 +22,11 @@ pub struct Tensor<'a> {
     dims: Vec<u64>,
     dtype: u64,
     raw: Option<&'a [u8]>,
-    /// Elements in the fields for floats, ints and doubles, which are repeated.
+    /// Elements in the fields for floats, ints, doubles and ints of 64 bits, which are repeated.
     floats: Vec<Value<'a>>,
     ints: Vec<Value<'a>>,
     doubles: Vec<Value<'a>>,
+    longs: Vec<Value<'a>>,
     shortage: &'a Shortage,
 }
 
@@ -41,6 +43,7 @@ impl<'a> Tensor<'a> {
                 (4, value) => shortage.push(&mut tensor.floats, value)?,
                 (5, value) => shortage.push(&mut tensor.ints, value)?,
                 (10, value) => shortage.push(&mut tensor.doubles, value)?,
+                (7, value) => shortage.push(&mut tensor.longs, value)?,
                 // in the model itself, as by default
                 (14, Value::Varint(0)) => {}
                 (2 | 3 | 9 | 13 | 14, _) => return None,
@@ -53,7 +56,21 @@ impl<'a> Tensor<'a> {
 
     /// A tensor of what an attribute of floats holds.
     pub fn of_floats(dims: Vec<u64>, floats: Vec<Value<'a>>, shortage: &'a Shortage) -> Tensor<'a> {
-        Tensor { dims, dtype: F32, raw: None, floats, ints: Vec::new(), doubles: Vec::new(), shortage }
+        let (ints, doubles, longs) = Default::default();
+        Tensor { dims, dtype: F32, raw: None, floats, ints, doubles, longs, shortage }
+    }
+
+    /// A tensor of what an attribute of whole numbers holds.
+    pub fn of_ints(dims: Vec<u64>, longs: Vec<Value<'a>>, shortage: &'a Shortage) -> Tensor<'a> {
+        Tensor { dtype: I64, longs, ..Tensor::of_floats(dims, Vec::new(), shortage) }
+    }
+
+    pub fn dims(&self) -> &[u64] {
+        &self.dims
+    }
+
+    pub fn dtype(&self) -> u64 {
+        self.dtype
     }
 
     pub fn rank(&self) -> usize {
@@ -68,7 +85,7 @@ impl<'a> Tensor<'a> {
 
     /// Bytes that the elements take in the model.
     pub fn data_bytes(&self) -> usize {
-        let fields = [&self.floats, &self.ints, &self.doubles].into_iter().flatten();
+        let fields = [&self.floats, &self.ints, &self.doubles, &self.longs].into_iter().flatten();
         let of_field = |value: &Value<'_>| match value {
             Value::Fixed(bytes) | Value::Bytes(bytes) => bytes.len(),
             _ => 1,
@@ -80,7 +97,7 @@ impl<'a> Tensor<'a> {
     pub fn scales(&self) -> Option<Vec<f32>> {
         let values = match (self.dtype, self.raw) {
             (F32, Some(raw)) => self.fixed(raw, |bytes| Some(f32::from_le_bytes(bytes)))?,
-            (F32, None) => self.spread(&self.floats, |bytes| Some(f32::from_le_bytes(bytes)))?,
+            (F32, None) => self.all_floats()?,
             (F64, Some(raw)) => self.fixed(raw, |bytes| exact(f64::from_le_bytes(bytes)))?,
             (F64, None) => self.spread(&self.doubles, |bytes| exact(f64::from_le_bytes(bytes)))?,
             (F16, Some(raw)) => self.fixed(raw, |bytes| Some(from_half(u16::from_le_bytes(bytes))))?,
@@ -91,6 +108,11 @@ impl<'a> Tensor<'a> {
         };
         let is_good = self.elements() == Some(values.len()) && values.iter().all(|scale| scale.is_finite());
         (is_good && self.is_clear()).then_some(values)
+    }
+
+    /// The elements in the field for floats, whatever the dimensions say.
+    pub fn all_floats(&self) -> Option<Vec<f32>> {
+        self.spread(&self.floats, |bytes| Some(f32::from_le_bytes(bytes)))
     }
 
     /// All elements as zero points.
@@ -115,6 +137,21 @@ impl<'a> Tensor<'a> {
         (self.elements() == Some(values.len())).then_some(values)
     }
 
+    /// All elements as whole numbers of 64 bits, where they are, or such of 32 bits.
+    pub fn longs(&self) -> Option<Vec<i64>> {
+        if !self.is_clear() {
+            return None;
+        }
+        let values = match (self.dtype, self.raw) {
+            (I64, Some(raw)) => self.fixed(raw, |bytes| Some(i64::from_le_bytes(bytes)))?,
+            (I64, None) => self.varints(&self.longs)?,
+            (I32, Some(raw)) => self.fixed(raw, |bytes| Some(i32::from_le_bytes(bytes).into()))?,
+            (I32, None) => self.ints(|value| Some(value.into()))?,
+            _ => return None,
+        };
+        (self.elements() == Some(values.len())).then_some(values)
+    }
+
     /// Two elements in a byte, the first in the low half, in both forms.
     fn nibbles(&self) -> Option<Vec<i32>> {
         let bytes = match self.raw {
@@ -132,15 +169,20 @@ impl<'a> Tensor<'a> {
 
     /// Whether there are elements in one form only.
     fn is_clear(&self) -> bool {
-        let forms = [self.raw.is_some(), !self.floats.is_empty(), !self.ints.is_empty(), !self.doubles.is_empty()];
-        forms.into_iter().filter(|is_used| *is_used).count() == 1
+        let lists = [self.floats.is_empty(), self.ints.is_empty(), self.doubles.is_empty(), self.longs.is_empty()];
+        let forms = lists.into_iter().map(|is_empty| !is_empty).chain([self.raw.is_some()]);
+        forms.filter(|is_used| *is_used).count() == 1
     }
 
     fn ints<T>(&self, convert: impl Fn(i32) -> Option<T>) -> Option<Vec<T>> {
-        let mut numbers = Vec::new();
-        self.ints.iter().try_for_each(|value| push_varints(&mut numbers, *value, self.shortage))?;
         // as the format has it: a number of 32 bits is written with as many bits as one of 64
-        self.shortage.gather_all(numbers.into_iter().map(|number| convert(number as i32)))
+        self.shortage.gather_all(self.varints(&self.ints)?.into_iter().map(|number| convert(number as i32)))
+    }
+
+    fn varints(&self, values: &[Value<'_>]) -> Option<Vec<i64>> {
+        let mut numbers = Vec::new();
+        values.iter().try_for_each(|value| push_varints(&mut numbers, *value, self.shortage))?;
+        Some(numbers)
     }
 
     /// Elements of a repeated field of fixed size, which come one by one or packed.
@@ -170,17 +212,34 @@ impl<'a> Tensor<'a> {
 }
 
 /// The numbers of a repeated field, which come one by one or packed.
-fn push_varints(numbers: &mut Vec<u64>, value: Value<'_>, shortage: &Shortage) -> Option<()> {
+pub fn push_varints<T: FromBits>(numbers: &mut Vec<T>, value: Value<'_>, shortage: &Shortage) -> Option<()> {
     match value {
-        Value::Varint(number) => shortage.push(numbers, number)?,
+        Value::Varint(number) => shortage.push(numbers, T::from_bits(number))?,
         Value::Bytes(packed) => {
             for number in Fields::packed_varints(packed) {
-                shortage.push(numbers, number?)?;
+                shortage.push(numbers, T::from_bits(number?))?;
             }
         }
         _ => return None,
     }
     Some(())
+}
+
+/// A number as it is written: by its bits.
+pub trait FromBits {
+    fn from_bits(bits: u64) -> Self;
+}
+
+impl FromBits for u64 {
+    fn from_bits(bits: u64) -> u64 {
+        bits
+    }
+}
+
+impl FromBits for i64 {
+    fn from_bits(bits: u64) -> i64 {
+        bits as i64
+    }
 }
 
 fn exact(value: f64) -> Option<f32> {

@@ -1,5 +1,6 @@
-//! Every tensor of a model, wherever it is: constants of graphs and of the graphs inside them, attributes, functions.
+//! Every tensor and node of a model, wherever it is: in graphs and the graphs inside them, attributes, functions.
 
+use crate::base::room::push;
 use crate::base::{Result, fail};
 use crate::runtime::format::wire::{Fields, Value};
 
@@ -7,10 +8,24 @@ use crate::runtime::format::wire::{Fields, Value};
 const DEEPEST: usize = 256;
 
 /// A message that was found.
-pub enum Found<'a> {
-    Tensor(&'a [u8]),
+pub struct Found<'a> {
+    pub part: Part,
+    pub message: &'a [u8],
+    /// The graph that it is in, by its place in what `visit` returns.
+    pub graph: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A tensor inside something else.
+    Tensor,
+    /// A tensor of a graph, which nodes refer to by its name.
+    Constant,
     /// A tensor of which only the elements that are not 0 are stored, in tensors that are found as well.
-    Sparse(&'a [u8]),
+    Sparse,
+    Node,
+    /// What is told of a tensor that is no constant: name, type, shape.
+    Value,
 }
 
 /// The messages on the way to a tensor.
@@ -24,6 +39,7 @@ enum Message {
     Attribute,
     Sparse,
     Tensor,
+    Value,
 }
 
 /// What the field of this number in this message contains, if that is on the way.
@@ -36,6 +52,7 @@ fn inside(message: Message, number: u32) -> Option<Message> {
         (Message::Node, 5) | (Message::Function, 11) => Some(Message::Attribute),
         (Message::Graph, 15) | (Message::Attribute, 22 | 23) => Some(Message::Sparse),
         (Message::Graph, 5) | (Message::Attribute, 5 | 10) | (Message::Sparse, 1 | 2) => Some(Message::Tensor),
+        (Message::Graph, 11 | 13) | (Message::Function, 12) => Some(Message::Value),
         _ => None,
     }
 }
@@ -50,13 +67,14 @@ fn is_single(message: Message, number: u32) -> bool {
 struct Open<'a> {
     message: Message,
     fields: Fields<'a>,
+    graph: usize,
     /// A bit for each number of a field that it can have once, and has had.
     had: u32,
 }
 
 impl<'a> Open<'a> {
-    fn new(message: Message, bytes: &'a [u8]) -> Open<'a> {
-        Open { message, fields: Fields::new(bytes), had: 0 }
+    fn new(message: Message, bytes: &'a [u8], graph: usize) -> Open<'a> {
+        Open { message, fields: Fields::new(bytes), graph, had: 0 }
     }
 
     /// No program writes such a message twice.
@@ -78,30 +96,49 @@ impl<'a> Open<'a> {
     }
 }
 
-/// Calls `check` with every tensor that the model contains. Skips over their elements.
-pub fn visit<'a>(model: &'a [u8], check: &mut dyn FnMut(Found<'a>) -> Result<()>) -> Result<()> {
-    let mut open = vec![Open::new(Message::Model, model)];
+/// How a message shows up for those who look; nothing for one that is only on the way.
+fn part(message: Message, around: Message) -> Option<Part> {
+    match (message, around) {
+        (Message::Tensor, Message::Graph) => Some(Part::Constant),
+        (Message::Tensor, _) => Some(Part::Tensor),
+        (Message::Sparse, _) => Some(Part::Sparse),
+        (Message::Node, _) => Some(Part::Node),
+        (Message::Value, _) => Some(Part::Value),
+        _ => None,
+    }
+}
+
+/// Calls `check` with every part that the model contains. Skips over the elements of tensors.
+///
+/// Returns the graphs: for each the one around it, whose names it sees too. The first, which may come in parts, and functions
+/// have none around them but themselves.
+pub fn visit<'a>(model: &'a [u8], check: &mut dyn FnMut(Found<'a>) -> Result<()>) -> Result<Vec<usize>> {
+    let mut graphs = vec![0];
+    let mut open = vec![Open::new(Message::Model, model, 0)];
     while let Some(top) = open.last_mut() {
-        let Open { message, fields, .. } = top;
-        let Some(field) = fields.next() else {
+        let Some(field) = top.fields.next() else {
             open.pop();
             continue;
         };
         let Value::Bytes(bytes) = field.value else { continue };
-        let message = *message;
         top.once(field.number)?;
-        match inside(message, field.number) {
-            Some(Message::Tensor) => check(Found::Tensor(bytes))?,
-            Some(message) if open.len() < DEEPEST => {
-                if message == Message::Sparse {
-                    check(Found::Sparse(bytes))?;
-                }
-                open.push(Open::new(message, bytes));
-            }
-            _ => {}
+        let Open { message: around, mut graph, .. } = *top;
+        let Some(message) = inside(around, field.number) else { continue };
+        if let Some(part) = part(message, around) {
+            check(Found { part, message: bytes, graph })?;
         }
+        if matches!(message, Message::Tensor | Message::Value) || open.len() >= DEEPEST {
+            continue;
+        }
+        let is_new = message == Message::Function || (message == Message::Graph && around != Message::Model);
+        if is_new {
+            let (this, outer) = (graphs.len(), graph);
+            push(&mut graphs, if message == Message::Function { this } else { outer })?;
+            graph = this;
+        }
+        open.push(Open::new(message, bytes, graph));
     }
-    Ok(())
+    Ok(graphs)
 }
 
 #[cfg(test)]
@@ -113,11 +150,11 @@ mod tests {
 
     fn found(model: &[u8]) -> std::result::Result<usize, Status> {
         let mut count = 0;
-        let result = visit(model, &mut |_| {
-            count += 1;
+        let result = visit(model, &mut |found| {
+            count += usize::from(matches!(found.part, Part::Tensor | Part::Constant | Part::Sparse));
             Ok(())
         });
-        result.map(|()| count).map_err(|error| error.status)
+        result.map(|_| count).map_err(|error| error.status)
     }
 
     /// Each part says nothing that is suspect; together they are weights in another file.
@@ -144,6 +181,24 @@ mod tests {
         let two = [w::bytes(10, &one), w::bytes(10, &other)].concat();
         assert_eq!(found(&graph(&two)), Ok(2));
         assert_eq!(found(&w::bytes(7, [w::bytes(5, &one), w::bytes(5, &other)].concat())), Ok(2));
+    }
+
+    #[test]
+    fn a_graph_sees_the_names_of_the_graph_around_it() {
+        let leaf = w::Graph { nodes: vec![w::node("A", "", "a", &[])], ..Default::default() };
+        let branch = w::node("If", "", "b", &[w::graph_attribute("g", &leaf.bytes())]);
+        let outer = w::Graph { nodes: vec![branch.clone()], ..Default::default() };
+        let twice = w::node("If", "", "c", &[w::graph_attribute("g", &outer.bytes())]);
+        let main = w::Graph { nodes: vec![twice], ..Default::default() };
+        let (function, rest) =
+            (w::bytes(25, w::bytes(7, &branch)), w::bytes(7, w::bytes(1, w::node("B", "", "", &[]))));
+        let mut of_nodes = Vec::new();
+        let graphs = visit(&main.model_with(&[function, rest].concat()), &mut |found| {
+            of_nodes.extend((found.part == Part::Node).then_some(found.graph));
+            Ok(())
+        });
+        assert_eq!(graphs.unwrap(), [0, 0, 1, 3, 3]);
+        assert_eq!(of_nodes, [0, 1, 2, 3, 4, 0]);
     }
 
     proptest! {
