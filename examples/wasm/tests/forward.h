@@ -45,7 +45,7 @@ size_t forward_size(forward *forward);
 void forward_grow(forward *forward, int64_t pages);
 uint32_t forward_u32(forward *forward, uint64_t offset);
 
-/* The status of a call, and that the text that the guest gets contains `part` and no address of the host's. */
+/* The status of a call, and that the text that the guest gets contains `part`, and no address and no folder of the host's. */
 #define CHECK_REFUSED(forward, call, expected, part)                      \
     do {                                                                  \
         CHECK_EQ((call), (expected));                                     \

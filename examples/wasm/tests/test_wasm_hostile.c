@@ -270,15 +270,39 @@ static void models_that_are_garbage_are_refused(void)
     free(path);
 }
 
-/* A model's weights may be in a file next to it: a guest's model has no place that it could name a file from. */
+/* Puts another name of the same length into bytes that have the old one once. */
+static void rename_in(unsigned char *bytes, size_t size, const char *old, const char *name)
+{
+    const size_t length = strlen(old);
+    size_t found = 0;
+    REQUIRE(strlen(name) == length && size >= length);
+    for (size_t i = 0; i + length <= size; i++) {
+        if (memcmp(bytes + i, old, length) == 0) {
+            memcpy(bytes + i, name, length);
+            found++;
+        }
+    }
+    REQUIRE(found == 1);
+}
+
+/*
+ * A model's weights may be in a file next to it: a guest's model has no place that it could name a file from. The engine by
+ * itself would look from the host's current folder, and name it in its text.
+ */
 static void a_model_cannot_read_the_hosts_files(void)
 {
+    static const char *const names[] = {"external.data", "missing..data", "/etc/hostname", "../other.data"};
     forward guest;
     size_t size;
     char *path = zt_model_path("external");
     forward_open(&guest, engine, NULL, MEMORY_32);
     uint64_t at = forward_load(&guest, path, &size);
-    CHECK_EQ(CALL(&guest, "model_open", (int64_t)at, (int64_t)size, RESULT), ZB_ERROR_UNSUPPORTED);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rename_in(forward_at(&guest, at), size, names[i == 0 ? 0 : i - 1], names[i]);
+        CHECK_REFUSED(&guest, CALL(&guest, "model_open", (int64_t)at, (int64_t)size, RESULT), ZB_ERROR_UNSUPPORTED, names[i]);
+        CHECK_REFUSED(&guest, CALL(&guest, "model_open", (int64_t)at, (int64_t)size, RESULT), ZB_ERROR_UNSUPPORTED,
+                      "in another file");
+    }
     forward_close(&guest);
     free(path);
 }
