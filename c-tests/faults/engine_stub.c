@@ -2,10 +2,14 @@
  * Libraries that pass for an engine until one looks closer. What each is comes from the build:
  *   TFLITE_VERSION     what TfLiteVersion gives; no other function is there
  *   ORT_BASE_IS_NULL   OrtGetApiBase gives nothing
+ *   UNRESOLVED         it refers to something that nobody has
+ *   ABORTS             its initialiser ends the process
  *   ORT_VERSION        what GetVersionString gives, and ORT_TABLE what GetApi gives: NOTHING, HOLES or FAILS
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #ifdef TFLITE_VERSION
 const char *TfLiteVersion(void);
@@ -61,6 +65,21 @@ const base *OrtGetApiBase(void)
 {
     static const base stub = {get_api, get_version};
     return &stub;
+}
+#endif
+
+#ifdef UNRESOLVED
+/* a variable: of functions the loader need not know before they are called */
+extern int nobody_has_this;
+extern int *needs_it;
+int *needs_it = &nobody_has_this;
+#endif
+
+#ifdef ABORTS
+__attribute__((constructor)) static void initialise(void)
+{
+    fputs("the stub's last words\n", stderr);
+    abort();
 }
 #endif
 

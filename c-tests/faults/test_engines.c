@@ -1,6 +1,6 @@
 /*
  * Files in the place of an engine's library: none, cut short, a text, for another processor, too old, without functions, with
- * a beginning that fails. Each is refused with the file's name, what is wrong with it and what to do; nothing of it stays, and
+ * a beginning that fails or aborts. Each is refused with the file's name, what is wrong with it and what to do; nothing of it stays, and
  * the right file works after it, also at the same place.
  */
 #include "../harness.h"
@@ -128,6 +128,24 @@ static void not_this_engine(void)
     check_refused(getenv(zt_is_tflite() ? "ZEROBIND_ONNXRUNTIME_LIB" : "ZEROBIND_TFLITE_LIB"), "so it is not");
     check_refused("libm.so.6", "so it is not");
     check_refused(at("gone.so"), "libzerobind_test_gone.so");
+    check_refused(at("unresolved.so"), "nobody_has_this");
+}
+
+/* A library whose initialiser ends the process: no status can come of that, but a preflight's process is another one. */
+static void an_initialiser_that_aborts(void)
+{
+    const char *variable = zt_is_tflite() ? "ZEROBIND_TFLITE_LIB" : "ZEROBIND_ONNXRUNTIME_LIB";
+    zb_preflight_options trial = ZB_PREFLIGHT_OPTIONS_INIT;
+    char *path = zt_model_path("add4"), *right = strdup(real_engine());
+    REQUIRE(setenv(variable, at("aborts.so"), 1) == 0);
+    CHECK_STATUS(zb_model_preflight(path, NULL, &trial), ZB_ERROR_RUNTIME_UNAVAILABLE);
+    CHECK_ERROR_SAYS("the engine's library ended the process when it was loaded");
+    CHECK_ERROR_SAYS("SIGABRT");
+    CHECK_ERROR_SAYS("the stub's last words");
+    REQUIRE(setenv(variable, right, 1) == 0);
+    CHECK_OK(zb_model_preflight(path, NULL, &trial));
+    free(right);
+    free(path);
 }
 
 static void stubs_of_tflite(void)
@@ -200,6 +218,7 @@ int main(int argc, char **argv)
     static const zt_test tests[] = {
         ON_BOTH(no_library),      ON_BOTH(cut_short),       ON_BOTH(another_processor),
         ON_BOTH(not_this_engine), ON_TFLITE(stubs_of_tflite), ON_ONNXRUNTIME(stubs_of_onnxruntime),
+        ON_BOTH(an_initialiser_that_aborts),
         ON_ONNXRUNTIME(a_start_that_fails), ON_BOTH(a_place_that_is_repaired),
     };
     static const zt_test less[] = {ON_TFLITE(without_optional_functions)};
