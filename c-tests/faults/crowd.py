@@ -2,7 +2,8 @@
 more than a page, so that the tests of memory can tell it from what is small and fixed.
 
 160 inputs x0.. of n floats (n is open, 4 by default), as many outputs y = x + x; one more input "quantized", int8, with a
-scale for each of its 300 rows, and its real value as the last output. The first four names on each side are long.
+scale for each of its 300 rows, and its real value as the last output. The first four names on each side are long. In the ONNX
+model as many nodes make tensors of a size that is a constant.
 """
 
 import pathlib
@@ -44,7 +45,11 @@ def write_onnx(path):
     outputs = [ox.value(name, np.float32, [symbol(name)]) for name in names("y")] + [ox.value("real", np.float32, [ROWS, 1])]
     nodes = [ox.node("Add", f"{x} {x}", y) for x, y in zip(names("x"), names("y"))]
     nodes.append(ox.node("DequantizeLinear", "quantized scales zeros", "real", axis=0))
-    model = ox.model(inputs, outputs, nodes, [ox.constant("scales", scales), ox.constant("zeros", np.int8(zeros))])
+    # nodes whose outputs are as large as constants say, for nobody
+    nodes += [ox.node("Tile", f"{x} once{i}", f"t{i}") for i, x in enumerate(names("x"))]
+    constants = [ox.constant("scales", scales), ox.constant("zeros", np.int8(zeros))]
+    constants += [ox.constant(f"once{i}", np.int64([1])) for i in range(COUNT)]
+    model = ox.model(inputs, outputs, nodes, constants)
     for key, value in entries().items():
         entry = model.metadata_props.add()
         entry.key, entry.value = key, value
