@@ -201,8 +201,11 @@ static void compare_others(const bench_case *measured, char *details, size_t siz
         for (size_t round = 0; round < rounds; round++) {
             ratios[round] = of_round(side, round) / of_round(measured->raw, round);
         }
-        append(details, size, ", \"over_zerobind\": {\"%s\": %.4f}", measured->sides[side].name,
-               statistics_median(ratios, rounds));
+        append(details, size, "%s\"%s\": %.4f", side == measured->raw + 1 ? ", \"over_zerobind\": {" : ", ",
+               measured->sides[side].name, statistics_median(ratios, rounds));
+    }
+    if (measured->raw + 1 < measured->count) {
+        append(details, size, "}");
     }
 }
 

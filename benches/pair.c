@@ -51,8 +51,10 @@ static void add_sides(const pair *opened, bench_case *made, enum raw_kind kind)
     made->count = made->raw;
     made->sides[made->count++] = (bench_side){KINDS[kind].name, KINDS[kind].zerobind, opened->zerobind};
     if (opened->copied != NULL) {
-        const raw_way *way = &engine->ways[RAW_COPIED][0];
-        made->sides[made->count++] = (bench_side){way->name, way->run, opened->copied};
+        const raw_way *ways = engine->ways[RAW_COPIED];
+        for (const raw_way *way = ways; way < ways + MOST_WAYS && way->name != NULL; way++) {
+            made->sides[made->count++] = (bench_side){way->name, way->run, opened->copied};
+        }
     }
 }
 

@@ -31,7 +31,7 @@ fn functions_are_where_the_header_of_the_benchmark_says() {
     let declared = places! {
         GetErrorMessage CreateEnv DisableTelemetryEvents CreateSession CreateSessionFromArray Run CreateSessionOptions
         SetSessionGraphOptimizationLevel SetIntraOpNumThreads SetInterOpNumThreads SessionGetInputCount
-        SessionGetOutputCount SessionGetInputName SessionGetOutputName CreateRunOptions CreateTensorWithDataAsOrtValue
+        SessionGetOutputCount SessionGetInputName SessionGetOutputName CreateRunOptions CreateTensorAsOrtValue CreateTensorWithDataAsOrtValue
         GetTensorMutableData CreateCpuMemoryInfo AllocatorFree GetAllocatorWithDefaultOptions ReleaseEnv ReleaseStatus
         ReleaseMemoryInfo ReleaseSession ReleaseValue ReleaseRunOptions ReleaseSessionOptions RunWithBinding
         CreateIoBinding ReleaseIoBinding BindInput BindOutput GetTensorElementType GetDimensionsCount GetDimensions

@@ -80,6 +80,8 @@ typedef struct raw_ort {
     const model_spec *spec;
     char *names[MOST_SLOTS];
     OrtValue *values[MOST_SETS][MOST_SLOTS];
+    /* inputs in memory of the engine's, for RAW_COPIED */
+    OrtValue *own[MOST_SLOTS];
     size_t next;
 } raw_ort;
 
@@ -99,6 +101,16 @@ static OrtValue *new_value(const raw_ort *raw, size_t set, size_t slot)
     const zb_tensor_desc *desc = &raw->spec->slots[slot];
     ort_check(api.CreateTensorWithDataAsOrtValue(raw->host, raw->memory->data[set][slot], raw->memory->sizes[slot],
                                                  desc->dims, desc->rank, element_type(desc->dtype), &value));
+    return value;
+}
+
+static OrtValue *new_own_value(const raw_ort *raw, size_t slot)
+{
+    OrtValue *value;
+    OrtAllocator *allocator;
+    const zb_tensor_desc *desc = &raw->spec->slots[slot];
+    ort_check(api.GetAllocatorWithDefaultOptions(&allocator));
+    ort_check(api.CreateTensorAsOrtValue(allocator, desc->dims, desc->rank, element_type(desc->dtype), &value));
     return value;
 }
 
@@ -148,6 +160,9 @@ static void *ort_open(const model_source *source, model_memory *memory, enum raw
         }
         bind(raw, 0);
     }
+    for (size_t slot = 0; kind == RAW_COPIED && slot < raw->spec->inputs; slot++) {
+        raw->own[slot] = new_own_value(raw, slot);
+    }
     return raw;
 }
 
@@ -159,6 +174,9 @@ static void ort_close(void *raw_pointer)
     api.ReleaseIoBinding(raw->binding);
     for (size_t slot = 0; slot < model_slot_count(raw->spec); slot++) {
         ort_check(api.AllocatorFree(allocator, raw->names[slot]));
+        if (raw->own[slot] != NULL) {
+            api.ReleaseValue(raw->own[slot]);
+        }
         for (size_t set = 0; set < raw->memory->sets; set++) {
             if (raw->values[set][slot] != NULL) {
                 api.ReleaseValue(raw->values[set][slot]);
@@ -239,21 +257,43 @@ static void rebind_and_run(void *raw_pointer, size_t count)
     }
 }
 
-/* What most programs do: inputs in place, outputs from the engine, and then copied to where they are wanted. */
+static void *data_of(OrtValue *value)
+{
+    void *data;
+    ort_check(api.GetTensorMutableData(value, &data));
+    return data;
+}
+
+/* Outputs come from the engine, and are then copied to where they are wanted. */
+static void run_once_and_copy_out(raw_ort *raw, OrtValue *const *inputs)
+{
+    OrtValue *values[MOST_SLOTS] = {NULL};
+    const model_spec *spec = raw->spec;
+    memcpy(values, inputs, spec->inputs * sizeof *values);
+    run_values(raw, values);
+    for (size_t slot = spec->inputs; slot < model_slot_count(spec); slot++) {
+        memcpy(raw->memory->data[0][slot], data_of(values[slot]), raw->memory->sizes[slot]);
+        api.ReleaseValue(values[slot]);
+    }
+}
+
+/* Inputs are used where they are. */
 static void run_and_copy_out(void *raw_pointer, size_t count)
 {
     raw_ort *raw = raw_pointer;
-    const model_spec *spec = raw->spec;
     for (size_t i = 0; i < count; i++) {
-        OrtValue *values[MOST_SLOTS] = {NULL};
-        memcpy(values, raw->values[0], spec->inputs * sizeof *values);
-        run_values(raw, values);
-        for (size_t slot = spec->inputs; slot < model_slot_count(spec); slot++) {
-            void *data;
-            ort_check(api.GetTensorMutableData(values[slot], &data));
-            memcpy(raw->memory->data[0][slot], data, raw->memory->sizes[slot]);
-            api.ReleaseValue(values[slot]);
+        run_once_and_copy_out(raw, raw->values[0]);
+    }
+}
+
+static void copy_in_run_and_copy_out(void *raw_pointer, size_t count)
+{
+    raw_ort *raw = raw_pointer;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t slot = 0; slot < raw->spec->inputs; slot++) {
+            memcpy(data_of(raw->own[slot]), raw->memory->data[0][slot], raw->memory->sizes[slot]);
         }
+        run_once_and_copy_out(raw, raw->own);
     }
 }
 
@@ -267,6 +307,7 @@ const raw_engine raw_onnxruntime = {
         [RAW_BOUND] = {{"RunWithBinding", run_bound}, {"Run, values made before", run_same}},
         [RAW_LENT] = {{"CreateTensorWithData, Run, ReleaseValue", run_fresh}},
         [RAW_REBIND] = {{"Run, values made before", run_other}, {"BindInput, BindOutput, RunWithBinding", rebind_and_run}},
-        [RAW_COPIED] = {{"Run, outputs of the engine, memcpy", run_and_copy_out}},
+        [RAW_COPIED] = {{"Run, outputs of the engine, memcpy", run_and_copy_out},
+                        {"memcpy, values of the engine, Run, memcpy", copy_in_run_and_copy_out}},
     },
 };

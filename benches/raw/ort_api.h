@@ -40,6 +40,7 @@ typedef struct OrtTensorTypeAndShapeInfo OrtTensorTypeAndShapeInfo;
     function(36, SessionGetInputName, OrtStatus *, (const OrtSession *, size_t, OrtAllocator *, char **))                    \
     function(37, SessionGetOutputName, OrtStatus *, (const OrtSession *, size_t, OrtAllocator *, char **))                   \
     function(39, CreateRunOptions, OrtStatus *, (OrtRunOptions **))                                                          \
+    function(48, CreateTensorAsOrtValue, OrtStatus *, (OrtAllocator *, const int64_t *, size_t, int, OrtValue **))           \
     function(49, CreateTensorWithDataAsOrtValue, OrtStatus *,                                                                \
              (const OrtMemoryInfo *, void *, size_t, const int64_t *, size_t, int, OrtValue **))                             \
     function(51, GetTensorMutableData, OrtStatus *, (OrtValue *, void **))                                                   \

@@ -41,7 +41,8 @@ typedef struct raw_engine {
     void (*close)(void *raw);
     /* Lets the sets start from the first again. */
     void (*rewind)(void *raw);
-    /* The fastest is what zerobind is compared with; a name of NULL ends the list. */
+    /* The fastest is what zerobind is compared with, but of the copying ways all are told, the last of which copies most; a name
+       of NULL ends the list. */
     raw_way ways[RAW_KINDS][MOST_WAYS];
 } raw_engine;
 
