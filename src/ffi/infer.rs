@@ -85,6 +85,24 @@ pub unsafe extern "C" fn zb_infer_with(
 #[inline]
 unsafe fn lend(lending: &mut Lending<'_>, loan: &zb_loan) -> Result<()> {
     let slot = slots::from_c(loan.slot);
+    let capacity = pointers::capacity_of(loan.data, loan.size, loan.capacity);
+    if let (Some(capacity), true, true) = (capacity, loan.desc.is_null(), are_right(loan.flags, slot.side)) {
+        let access = if slot.side == Side::Input { Access::ReadOnly } else { Access::ReadWrite };
+        // SAFETY: the caller's promise.
+        if lending.lend_again(slot, unsafe { HostRange::new(loan.data, loan.size, capacity, access) }) {
+            return Ok(());
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { lend_with_care(lending, loan, slot) }
+}
+
+/// Where anything may be new, or wrong.
+///
+/// # Safety
+/// As above.
+#[inline(never)]
+unsafe fn lend_with_care(lending: &mut Lending<'_>, loan: &zb_loan, slot: Slot) -> Result<()> {
     let place = |error: Error| error.at(slot);
     let capacity = pointers::check_data(loan.data, loan.size, loan.capacity).map_err(place)?;
     let access = if slot.side == Side::Input { Access::ReadOnly } else { Access::ReadWrite };
@@ -102,9 +120,13 @@ unsafe fn lend(lending: &mut Lending<'_>, loan: &zb_loan) -> Result<()> {
 
 /// Whether the slot is on the side that the loan was made for.
 #[inline]
+const fn are_right(flags: u32, side: Side) -> bool {
+    matches!((flags, side), (0, _) | (ZB_LOAN_INPUT, Side::Input) | (ZB_LOAN_OUTPUT, Side::Output))
+}
+
 fn check_flags(flags: u32, slot: Slot) -> Result<()> {
     match (flags, slot.side) {
-        (0, _) | (ZB_LOAN_INPUT, Side::Input) | (ZB_LOAN_OUTPUT, Side::Output) => Ok(()),
+        (flags, side) if are_right(flags, side) => Ok(()),
         (ZB_LOAN_INPUT, Side::Output) => {
             fail!(ReadOnly, "{slot} is lent memory that is only to be read: lend an output by zb_loan_output")
         }

@@ -97,6 +97,25 @@ fn check_length(length: usize, name: &str) -> Result<()> {
 /// Checks data with its size and capacity; gives the capacity (0 stands for `size`).
 #[inline]
 pub fn check_data(data: *const c_void, size: usize, capacity: usize) -> Result<usize> {
+    match capacity_of(data, size, capacity) {
+        Some(capacity) => Ok(capacity),
+        None => no_range(data, size, capacity),
+    }
+}
+
+/// The same without words for what is wrong.
+#[inline]
+pub fn capacity_of(data: *const c_void, size: usize, capacity: usize) -> Option<usize> {
+    let capacity = if capacity == 0 { size } else { capacity };
+    let is_range = capacity >= size
+        && capacity <= isize::MAX as usize
+        && (data as usize).checked_add(capacity).is_some()
+        && (!data.is_null() || size == 0);
+    is_range.then_some(capacity)
+}
+
+#[cold]
+fn no_range(data: *const c_void, size: usize, capacity: usize) -> Result<usize> {
     if data.is_null() && size > 0 {
         return fail!(NullArgument, "data is NULL, but size is {size}: NULL is only legal with size 0");
     }
@@ -107,8 +126,5 @@ pub fn check_data(data: *const c_void, size: usize, capacity: usize) -> Result<u
             "capacity {capacity} is less than size {size}: it counts all readable bytes at data; 0 means size"
         );
     }
-    if (data as usize).checked_add(capacity).is_none() || capacity > isize::MAX as usize {
-        return fail!(InvalidArgument, "{capacity} bytes at {data:p} go past the end of the address space");
-    }
-    Ok(capacity)
+    fail!(InvalidArgument, "{capacity} bytes at {data:p} go past the end of the address space")
 }

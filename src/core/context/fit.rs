@@ -17,6 +17,12 @@ pub struct Fit {
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     desc: Desc,
+    needs: Needs,
+}
+
+/// What memory for a slot has to be, whatever is said that it holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
     bytes: usize,
     alignment_mask: usize,
     slack: usize,
@@ -28,16 +34,17 @@ impl Fit {
     /// Whether the engine can work on this memory directly, as far as one slot can tell.
     #[inline]
     pub fn accepts(&self, memory: &HostRange, desc: Option<&Desc>) -> bool {
-        let Some(wanted) = &self.wanted else { return false };
-        let address = memory.data() as usize;
-        let right_size = match wanted.side {
-            Side::Input => memory.size() == wanted.bytes,
-            Side::Output => memory.size() >= wanted.bytes && memory.access() == Access::ReadWrite,
+        let Some(Wanted { desc: wanted, needs }) = &self.wanted else { return false };
+        let right_size = match needs.side {
+            Side::Input => memory.size() == needs.bytes,
+            Side::Output => memory.size() >= needs.bytes && memory.access() == Access::ReadWrite,
         };
-        right_size
-            && address & wanted.alignment_mask == 0
-            && desc.is_none_or(|desc| *desc == wanted.desc)
-            && (memory.capacity() - memory.size() >= wanted.slack || wanted.stays_in_page(memory))
+        right_size && desc.is_none_or(|desc| desc == wanted) && needs.place_is_right(memory)
+    }
+
+    /// The same without the desc, where planning knows it in full.
+    pub fn needs(&self) -> Option<Needs> {
+        self.wanted.as_ref().map(|wanted| wanted.needs)
     }
 
     /// The desc, where planning knows it in full.
@@ -49,11 +56,23 @@ impl Fit {
     /// Bytes of the slot, where planning knows them.
     #[inline]
     pub fn bytes(&self) -> Option<usize> {
-        self.wanted.as_ref().map(|wanted| wanted.bytes)
+        self.wanted.as_ref().map(|wanted| wanted.needs.bytes)
     }
 }
 
-impl Wanted {
+impl Needs {
+    /// Whether memory lent to a slot of this side is right, with nothing to spare.
+    #[inline]
+    pub fn are_met(&self, side: Side, memory: &HostRange) -> bool {
+        self.side == side && memory.size() == self.bytes && self.place_is_right(memory)
+    }
+
+    #[inline]
+    fn place_is_right(&self, memory: &HostRange) -> bool {
+        memory.data() as usize & self.alignment_mask == 0
+            && (memory.capacity() - memory.size() >= self.slack || self.stays_in_page(memory))
+    }
+
     /// Whether an engine that reads on past the end stays in the page that holds the last byte.
     fn stays_in_page(&self, memory: &HostRange) -> bool {
         let end = (memory.data() as usize).wrapping_add(memory.size());
@@ -75,14 +94,14 @@ impl Context {
         if planned.twin.is_some() || planned.fixed.is_some() || !planned.desc.dims.is_known() {
             return None;
         }
-        Some(Wanted {
-            desc: planned.desc,
+        let needs = Needs {
             // empty memory follows rules of its own
             bytes: planned.desc.memory_size().ok().filter(|bytes| *bytes > 0)?,
             alignment_mask: self.alignment_of(slot) - 1,
             slack: if slot.side == Side::Input { self.facts.input_slack } else { 0 },
             page_mask: page_size() - 1,
             side: slot.side,
-        })
+        };
+        Some(Wanted { desc: planned.desc, needs })
     }
 }

@@ -13,23 +13,37 @@ pub struct Lending<'a> {
 }
 
 impl Lending<'_> {
+    /// Lends memory, as what the slot is now, if a call that lends the same slots again needs nothing more. Else nothing changes.
+    #[inline]
+    pub fn lend_again(&mut self, slot: Slot, memory: HostRange) -> bool {
+        let context = &mut *self.context;
+        let position = context.position_of(slot);
+        let Some(again) = context.again.get_mut(position).filter(|_| self.may_relend) else { return false };
+        let are_met = again.needs.as_ref().is_some_and(|needs| needs.are_met(slot.side, &memory));
+        if !are_met || again.lent_in == context.call {
+            return false;
+        }
+        (again.lent_in, again.with_desc) = (context.call, false);
+        context.lent.push(Loan { slot, memory });
+        true
+    }
+
     /// Lends memory to a slot; without a desc, as what the slot is now.
-    #[inline(always)]
     pub fn lend(&mut self, slot: Slot, memory: HostRange, desc: Option<&Desc>) -> Result<()> {
         let may_relend = self.may_relend;
         let context = &mut *self.context;
         let position = context.position(slot)?;
-        let state = &mut context.slots[position];
-        if std::mem::replace(&mut state.lent_in, context.call) == context.call {
+        let (state, again) = (&mut context.slots[position], &mut context.again[position]);
+        if std::mem::replace(&mut again.lent_in, context.call) == context.call {
             return context.named_twice(position);
         }
         // one with room to spare may have to hold another shape, if a later loan gives it
         if may_relend
-            && state.relendable
+            && again.needs.is_some()
             && state.fit.bytes() == Some(memory.size())
             && state.fit.accepts(&memory, desc)
         {
-            state.lent_with_desc = desc.is_some();
+            again.with_desc = desc.is_some();
             context.lent.push(Loan { slot, memory: memory.prefix(state.fit.bytes().unwrap_or_default()) });
             return Ok(());
         }

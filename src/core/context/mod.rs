@@ -41,7 +41,7 @@ pub use run::{Deadline, Limits};
 pub use shapes::{Requirements, SlotFacts};
 
 use fit::Fit;
-use relend::Relending;
+use relend::{Again, Relending};
 use report::LastRun;
 use route::Route;
 use run::Use;
@@ -97,6 +97,8 @@ pub struct Context {
     /// The run differs from the last one in the addresses of its loans only.
     is_relent: bool,
     relending: Relending,
+    /// For each of `slots`.
+    again: Vec<Again>,
     /// Tensors that a settled run uses.
     uses: Vec<Use>,
     /// When they were listed, nobody else used one of them.
@@ -129,12 +131,6 @@ struct SlotState {
     /// What the host had asked for before the loan gave the input another shape.
     resized_before_loan: Option<Option<Dims>>,
     attached: Attached,
-    /// A loan is all that the slot needs for another run like the last one.
-    relendable: bool,
-    /// The last call that lent memory to it.
-    lent_in: u64,
-    /// A loan that was right at first sight came with its desc.
-    lent_with_desc: bool,
     fit: Fit,
     /// Memory of our own where the host's cannot be used directly.
     staging: Option<Buffer>,
@@ -193,6 +189,7 @@ impl Context {
             call: 0,
             is_relent: false,
             relending: Relending::default(),
+            again: (0..inputs + outputs).map(|_| Again::default()).gather()?,
             uses: list(inputs + outputs)?,
             alone: false,
             can_vanish: false,

@@ -3,8 +3,9 @@
 //! A host whose buffers move lends the same slots in every call, and nothing but addresses differs from the call before. So
 //! a call that lends exactly those, with memory that is right at first sight, looks at these addresses and at nothing else.
 
+use super::fit::Needs;
 use super::route::Route;
-use super::{Attached, Context};
+use super::{Attached, Context, SlotState};
 use crate::base::Side;
 use crate::memory::HostRange;
 use crate::runtime::Loan;
@@ -12,12 +13,24 @@ use crate::runtime::Loan;
 /// What runs like the last one rely on.
 #[derive(Default)]
 pub struct Relending {
-    /// How many slots are `relendable`; 0: what is said of them does not hold any more.
+    /// How many slots were lent; 0: what is said of them does not hold any more.
     slots: usize,
     /// Memory of the other slots, inputs first.
     inputs: Vec<HostRange>,
     outputs: Vec<HostRange>,
     has_others: bool,
+}
+
+/// What another call that lends the slot is held against: one line of the processor's cache.
+#[derive(Default)]
+#[repr(align(64))]
+pub struct Again {
+    /// `None`: such a call needs more than memory there.
+    pub needs: Option<Needs>,
+    /// The last call that lent memory to the slot.
+    pub lent_in: u64,
+    /// What was lent then, and was right at first sight, came with its desc.
+    pub with_desc: bool,
 }
 
 impl Context {
@@ -76,7 +89,7 @@ impl Context {
             let slot = &mut self.slots[position];
             slot.loan = Some(loan.memory);
             // if it was given, it was this one
-            slot.loan_desc = slot.fit.desc().filter(|_| slot.lent_with_desc).copied();
+            slot.loan_desc = slot.fit.desc().filter(|_| self.again[position].with_desc).copied();
         }
     }
 
@@ -90,13 +103,15 @@ impl Context {
         if !is_plain || !self.lent.iter().all(is_direct) {
             return self.unsettle();
         }
-        self.slots.iter_mut().for_each(|slot| slot.relendable = false);
+        self.again.iter_mut().for_each(|again| again.needs = None);
         for number in 0..self.lent.len() {
             let position = self.position_of(self.lent[number].slot);
-            self.slots[position].relendable = true;
+            self.again[position].needs = self.slots[position].fit.needs();
         }
         let (inputs, outputs) = self.slots.split_at(self.inputs);
-        let others = |slot: &super::SlotState| slot.route.memory().filter(|_| !slot.relendable).copied();
+        let (inputs_again, outputs_again) = self.again.split_at(self.inputs);
+        let other =
+            |(slot, again): (&SlotState, &Again)| slot.route.memory().filter(|_| again.needs.is_none()).copied();
         self.relending.inputs.clear();
         self.relending.outputs.clear();
         if self.relending.inputs.try_reserve(inputs.len()).is_err()
@@ -105,8 +120,8 @@ impl Context {
             // the call worked; later ones are looked at in full
             return self.unsettle();
         }
-        self.relending.inputs.extend(inputs.iter().filter_map(others));
-        self.relending.outputs.extend(outputs.iter().filter_map(others));
+        self.relending.inputs.extend(inputs.iter().zip(inputs_again).filter_map(other));
+        self.relending.outputs.extend(outputs.iter().zip(outputs_again).filter_map(other));
         self.relending.has_others = !self.relending.inputs.is_empty() || !self.relending.outputs.is_empty();
         self.relending.slots = self.lent.len();
     }
