@@ -278,9 +278,81 @@ static void a_queued_run_in_between(void)
     tear_down(&s);
 }
 
+/* a = x + 1, b = x * 2 of two_out, 8 floats each: what is not lent is bound, or, of the outputs, the engine's own. */
+static void check_slot_of_two(zb_context *context, int slot, const zt_buffer *used, float first)
+{
+    static const zb_slot all[SLOTS] = {ZB_INPUT(0), ZB_OUTPUT(0), ZB_OUTPUT(1)};
+    zb_binding_report report = ZB_BINDING_REPORT_INIT;
+    REQUIRE_OK(zb_context_get_binding_report(context, all[slot], &report));
+    CHECK_EQ(report.path, used != NULL ? ZB_PATH_DIRECT : ZB_PATH_UNBOUND);
+    CHECK_ADDRESS(report.host_address, used != NULL ? used->data : NULL);
+    if (used != NULL) {
+        CHECK_ADDRESS(report.engine_address, used->data);
+        CHECK(zt_floats(used)[0] == first);
+        return;
+    }
+    const void *view = NULL;
+    REQUIRE_OK(zb_context_output_view(context, all[slot], &view, NULL, NULL));
+    CHECK_ADDRESS(report.engine_address, view);
+    CHECK(*(const float *)view == first);
+}
+
+static void run_some_of_two_lent(unsigned lent, unsigned bound)
+{
+    zb_model *model = zt_open("two_out");
+    zb_context *context = zt_context(model);
+    zt_buffer places[2 * SLOTS];
+    for (int place = 0; place < 2 * SLOTS; place++) {
+        places[place] = zt_buffer_new(32);
+    }
+    for (unsigned slot = 0; slot < SLOTS; slot++) {
+        if ((bound & ~lent) >> slot & 1) {
+            zt_bind(context, slot == 0 ? ZB_INPUT(0) : ZB_OUTPUT(slot - 1), F32(8), &places[2 * slot]);
+        }
+    }
+    for (unsigned round = 0; round < 6; round++) {
+        zb_loan loans[SLOTS];
+        const zt_buffer *used[SLOTS] = {NULL, NULL, NULL};
+        size_t count = 0;
+        for (unsigned slot = 0; slot < SLOTS; slot++) {
+            if (lent >> slot & 1) {
+                used[slot] = &places[2 * slot + round % 2];
+                loans[count++] = slot == 0 ? zt_lend_input(0, used[slot]) : zt_lend_output(slot - 1, used[slot]);
+            } else if (bound >> slot & 1) {
+                used[slot] = &places[2 * slot];
+            }
+        }
+        const float x = (float)round + 5;
+        zt_fill_floats(used[0], x, 0);
+        REQUIRE_OK(zb_infer_with(context, loans, count, NULL));
+        const float expected[SLOTS] = {x, x + 1, 2 * x};
+        for (int slot = 0; slot < SLOTS; slot++) {
+            check_slot_of_two(context, slot, used[slot], expected[slot]);
+        }
+    }
+    CHECK_OK(zb_context_destroy(context));
+    CHECK_OK(zb_model_destroy(model));
+    for (int place = 0; place < 2 * SLOTS; place++) {
+        FREE_BUFFER(&places[place]);
+    }
+}
+
+/* Also of a slot that is lent while another one is not, the report has the engine's own word. */
+static void some_slots_lent_and_others_not(void)
+{
+    for (unsigned lent = 1; lent < 8; lent++) {
+        for (unsigned bound = 0; bound < 8; bound++) {
+            if ((lent | bound) & 1) {
+                run_some_of_two_lent(lent, bound);
+            }
+        }
+    }
+}
+
 static const zt_test tests[] = {
     ON_BOTH(calls_in_any_order),
     ON_BOTH(a_queued_run_in_between),
+    ON_BOTH(some_slots_lent_and_others_not),
 };
 
 ZT_MAIN(tests)

@@ -221,9 +221,10 @@ impl Ports {
         self.lent = 0;
     }
 
-    /// A run begins: loans of the one before are not what it is about.
+    /// A run begins: loans of the one before are not what it is about, those of its own are.
     pub fn forget_ended(&mut self) {
-        self.ports.iter_mut().for_each(|port| port.ended = None);
+        let unused = self.ports.iter_mut().zip(&self.values).filter(|(_, value)| value.is_null());
+        unused.for_each(|(port, _)| port.ended = None);
     }
 
     /// Memory and value that a slot was lent for the last run.
