@@ -6,6 +6,8 @@
 mod barrier;
 
 pub use barrier::Barrier;
+#[cfg(all(test, feature = "loom"))]
+pub use barrier::{serve_until, use_it as use_asymmetric_barrier};
 
 #[cfg(not(all(test, feature = "loom")))]
 mod real {
@@ -221,6 +223,7 @@ mod model {
 
     impl Backoff {
         pub fn wait(&mut self) {
+            super::barrier::may_come_to_who_waits();
             loom::thread::yield_now();
         }
     }
@@ -233,7 +236,23 @@ pub use real::*;
 
 /// Locks, also when a thread panicked inside: what is guarded here is never left half-changed.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    #[cfg(all(test, feature = "loom"))]
+    if barrier::is_there() {
+        return lock_and_pass(mutex);
+    }
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Who waits for a lock passes a barrier all the same.
+#[cfg(all(test, feature = "loom"))]
+fn lock_and_pass<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    let mut backoff = Backoff::default();
+    loop {
+        if let Ok(guard) = mutex.try_lock() {
+            return guard;
+        }
+        backoff.wait();
+    }
 }
 
 /// A constructor that is `const`, so that statics can use it, except under loom, whose types cannot.

@@ -13,7 +13,9 @@ mod tests;
 use std::sync::Arc;
 
 use crate::runtime::Canceller;
-use crate::sync::{AtomicBool, AtomicU64, Backoff, Barrier, Ordering, announce_flag, announce_instead, run_ends};
+use crate::sync::{
+    AtomicBool, AtomicU64, Backoff, Barrier, Ordering, announce_flag, announce_instead, fence, run_ends,
+};
 
 /// Why a run is to stop; the first cause counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,6 +160,10 @@ impl Stop {
                 return Asked::NoRun;
             }
             let seen = self.request.load(Ordering::Acquire);
+            if seen >> PHASE_BITS > number {
+                // it has ended since, and a later one was asked, which must not be forgotten for it
+                return Asked::NoRun;
+            }
             let is_for_it = seen >> PHASE_BITS == number;
             if TELLING.contains(&(seen & PHASE)) {
                 if is_for_it {
@@ -203,6 +209,13 @@ impl Running<'_> {
             NONE => None,
             request => self.cause_in(request),
         }
+    }
+
+    /// The same when the engine has said that it was told to stop: then the request is seen that it was told of.
+    #[cold]
+    pub fn cause_told(&self) -> Cause {
+        fence(Ordering::Acquire);
+        self.cause().unwrap_or(Cause::Cancel)
     }
 
     #[cold]

@@ -5,7 +5,6 @@
 //! process pass a barrier at the request of one of them (`membarrier`, since 4.14); then the others only have to keep their
 //! instructions in order.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use super::AtomicU64;
@@ -18,8 +17,7 @@ pub struct Barrier {
 
 impl Barrier {
     pub fn new() -> Barrier {
-        static IS_LIGHT: OnceLock<bool> = OnceLock::new();
-        Barrier { is_light: *IS_LIGHT.get_or_init(heavy::register) }
+        Barrier { is_light: heavy::is_there() }
     }
 
     /// Stores a value. Of the SeqCst loads that come later in this thread none is done before, as seen by a thread that has
@@ -27,8 +25,10 @@ impl Barrier {
     #[inline]
     pub fn announce(self, place: &AtomicU64, value: u64) {
         if self.is_light {
+            heavy::may_come_here();
             place.store(value, Ordering::Release);
             compiler_fence(Ordering::SeqCst);
+            heavy::may_come_here();
         } else {
             super::announce(place, value);
         }
@@ -42,10 +42,23 @@ impl Barrier {
     }
 }
 
-// The thread sanitizer and the model checker know of no such barrier, and other processors have cheaper ones of the usual kind.
+#[cfg(all(test, feature = "loom"))]
+pub use heavy::{is_there, may_come_to_who_waits, serve_until, use_it};
+
+// The thread sanitizer knows of no such barrier, and other processors have cheaper ones of the usual kind.
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(zerobind_tsan), not(all(test, feature = "loom"))))]
 mod heavy {
+    use std::sync::OnceLock;
     use std::time::Duration;
+
+    pub fn is_there() -> bool {
+        static IS_THERE: OnceLock<bool> = OnceLock::new();
+        *IS_THERE.get_or_init(register)
+    }
+
+    /// The system has a thread pass wherever it is.
+    #[inline]
+    pub fn may_come_here() {}
 
     /// Whether the system has it for this process.
     pub fn register() -> bool {
@@ -66,13 +79,82 @@ mod heavy {
     }
 }
 
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64", not(zerobind_tsan), not(all(test, feature = "loom")))))]
+#[cfg(not(any(all(target_os = "linux", target_arch = "x86_64", not(zerobind_tsan)), all(test, feature = "loom"))))]
 mod heavy {
-    pub fn register() -> bool {
+    pub fn is_there() -> bool {
         false
     }
 
+    #[inline]
+    pub fn may_come_here() {}
+
     pub fn pass() {}
+}
+
+/// For models with one thread that announces: it passes a barrier at one of the points where that makes a difference.
+#[cfg(all(test, feature = "loom"))]
+mod heavy {
+    use std::cell::Cell;
+
+    use loom::sync::atomic::{AtomicUsize, Ordering, fence};
+
+    loom::lazy_static! {
+        static ref WANTED: AtomicUsize = AtomicUsize::new(0);
+        static ref PASSED: AtomicUsize = AtomicUsize::new(0);
+    }
+    loom::thread_local! {
+        static ANNOUNCES: Cell<bool> = Cell::new(false);
+    }
+    // all threads of a model are on the thread of their test
+    std::thread_local! {
+        static IS_THERE: Cell<bool> = const { Cell::new(false) };
+        static WORKS: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// For the rest of this test. One that does not work is a mistake on purpose.
+    pub fn use_it(works: bool) {
+        IS_THERE.set(true);
+        WORKS.set(works);
+    }
+
+    pub fn is_there() -> bool {
+        IS_THERE.get()
+    }
+
+    pub fn may_come_here() {
+        ANNOUNCES.with(|announces| announces.set(true));
+        let wanted = WANTED.load(Ordering::Relaxed);
+        if wanted != PASSED.load(Ordering::Relaxed) {
+            fence(Ordering::SeqCst);
+            PASSED.store(wanted, Ordering::Release);
+        }
+    }
+
+    /// Where a thread waits for another one.
+    pub fn may_come_to_who_waits() {
+        if ANNOUNCES.with(Cell::get) {
+            may_come_here();
+        }
+    }
+
+    /// What a thread that announces does after the last time.
+    pub fn serve_until(is_over: impl Fn() -> bool) {
+        while is_there() && !is_over() {
+            may_come_here();
+            loom::thread::yield_now();
+        }
+    }
+
+    pub fn pass() {
+        if !WORKS.get() {
+            return;
+        }
+        let number = WANTED.fetch_add(1, Ordering::SeqCst) + 1;
+        while PASSED.load(Ordering::Acquire) < number {
+            loom::thread::yield_now();
+        }
+        fence(Ordering::SeqCst);
+    }
 }
 
 #[cfg(all(test, not(feature = "loom")))]

@@ -383,10 +383,11 @@ const NOT_STARTED: &str = "before the engine was started: nothing was written";
 #[cold]
 fn explain_stop(result: Result<()>, running: &Running<'_>, deadline: Option<Deadline>) -> Result<()> {
     match result {
-        Err(error) if error.status == Status::Cancelled => {
-            let cause = running.cause().unwrap_or(Cause::Cancel);
-            Err(stopped(cause, deadline, "during the run: its outputs and the engine's state are not to be used"))
-        }
+        Err(error) if error.status == Status::Cancelled => Err(stopped(
+            running.cause_told(),
+            deadline,
+            "during the run: its outputs and the engine's state are not to be used",
+        )),
         other => other,
     }
 }

@@ -4,8 +4,8 @@
 use super::Access::{Read, Write};
 use super::{Token, Usage, hold};
 use crate::core::stop::Stop;
-use crate::sync::UnsafeCell;
 use crate::sync::weakened::weaken;
+use crate::sync::{AtomicU32, Ordering, UnsafeCell, serve_until, use_asymmetric_barrier};
 use loom::sync::Arc;
 use loom::thread::spawn;
 
@@ -156,20 +156,47 @@ fn run_alone(stop: &std::sync::Arc<Stop>, tensor: &Tensor, token: &mut Token) ->
     add_one(tensor)
 }
 
-#[test]
-fn loom_a_tensor_that_becomes_shared_during_a_run() {
-    loom::model(|| {
+fn a_tensor_becomes_shared(most_preemptions: Option<usize>) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = most_preemptions;
+    model.check(|| {
         let tensor = tensor();
         let stop = std::sync::Arc::new(Stop::new(None));
+        let is_over = Arc::new(AtomicU32::new(0));
         let mut token = Token::NONE;
         let owner = {
-            let (tensor, stop) = (tensor.clone(), stop.clone());
-            spawn(move || (0..2).filter(|_| run_alone(&stop, &tensor, &mut token).is_some()).count())
+            let (tensor, stop, is_over) = (tensor.clone(), stop.clone(), is_over.clone());
+            spawn(move || {
+                let count = (0..2).filter(|_| run_alone(&stop, &tensor, &mut token).is_some()).count();
+                serve_until(|| is_over.load(Ordering::Acquire) == 1);
+                count
+            })
         };
         let wrote = usize::from(add_one(&tensor).is_some());
+        is_over.store(1, Ordering::Release);
         let count = owner.join().unwrap() + wrote;
         assert_eq!(read(&tensor), Some(u32::try_from(count).unwrap()));
     });
+}
+
+#[test]
+fn loom_a_tensor_that_becomes_shared_during_a_run() {
+    a_tensor_becomes_shared(None);
+}
+
+/// The same with the barrier that one side need not do anything for.
+#[test]
+fn loom_a_tensor_that_becomes_shared_with_the_asymmetric_barrier() {
+    use_asymmetric_barrier(true);
+    a_tensor_becomes_shared(Some(3));
+}
+
+/// The control of that.
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn loom_finds_that_the_asymmetric_barrier_is_missing() {
+    use_asymmetric_barrier(false);
+    a_tensor_becomes_shared(Some(3));
 }
 
 #[test]
