@@ -111,10 +111,15 @@ impl<'a> Node<'a> {
         all.find(|attribute| attribute.name == name && !attribute.is_reference)
     }
 
+    /// Whether something of it is what a function's caller says.
+    pub fn is_open(&self) -> bool {
+        self.attributes.iter().any(|attribute| Fields::new(attribute).any(|field| field.number == 21))
+    }
+
     /// What the output of a `Constant` holds, where it is a tensor or numbers.
     pub fn constant(&self) -> Option<Tensor<'a>> {
         let [attribute] = &self.attributes[..] else { return None };
-        let attribute = Attribute::read(attribute, self.shortage)?;
+        let attribute = Attribute::read(attribute, self.shortage).filter(|attribute| !attribute.is_reference)?;
         match attribute.name {
             b"value" => Tensor::read(attribute.tensor?, self.shortage),
             b"value_int" => {

@@ -14,7 +14,7 @@ pub fn check(found: &Found, most: u64) -> Result<()> {
         Part::Tensor | Part::Constant => (1, bits(kind_of(message))),
         // 1 byte for each element, at the least
         Part::Sparse => (3, 8),
-        Part::Node | Part::Value => return Ok(()),
+        Part::Node | Part::Input => return Ok(()),
     };
     let shape = Shape { message, dims };
     let mut size = Size::of_one(bits);
@@ -117,7 +117,7 @@ pub fn bits(kind: Option<u64>) -> u64 {
         Some(7 | 11 | 13 | 14) => 64,
         Some(1 | 6 | 12) => 32,
         Some(4 | 5 | 10 | 16) => 16,
-        Some(21..=25) => 2,
+        Some(21..) => 2,
         _ => 8,
     }
 }
@@ -170,6 +170,10 @@ mod tests {
         assert_eq!(checked(&[1 << 40, 0], 1), None);
         for absurd in [&[-1][..], &[i64::MIN], &[1 << 40, 1 << 40], &[i64::MAX]] {
             assert_eq!(checked(absurd, u64::MAX), Some(Status::ModelInvalid), "{absurd:?}");
+        }
+        for kind in 21..29 {
+            let packed = [0x10, kind, 0x08, 64];
+            assert!(check(&found(Part::Constant, &packed), 16).is_ok(), "types of less than a byte, {kind}");
         }
         let error = check(&found(Part::Constant, &tensor(&[9])), 1).unwrap_err();
         assert!(error.text.contains("'w'") && error.text.contains("[9]") && error.text.contains("36"), "{error}");

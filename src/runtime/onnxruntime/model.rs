@@ -51,7 +51,7 @@ fn check(source: &ModelSource, most: u64) -> Result<()> {
         match found.part {
             Part::Tensor | Part::Constant => external::check(found.message, source),
             Part::Node => computed.see(&found),
-            Part::Sparse | Part::Value => Ok(()),
+            Part::Sparse | Part::Input => Ok(()),
         }
     })?;
     computed.check(source.bytes(), &graphs, most)

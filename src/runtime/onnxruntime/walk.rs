@@ -24,9 +24,13 @@ pub enum Part {
     /// A tensor of which only the elements that are not 0 are stored, in tensors that are found as well.
     Sparse,
     Node,
-    /// What is told of a tensor that is no constant: name, type, shape.
-    Value,
+    /// What is told of an input of a graph: name, type, shape. The engine takes what a model says of other tensors for a hint
+    /// that may be wrong, and so do we.
+    Input,
 }
+
+/// The graph of the model itself, by its place in what `visit` returns.
+pub const MAIN: usize = 0;
 
 /// The messages on the way to a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +43,7 @@ enum Message {
     Attribute,
     Sparse,
     Tensor,
-    Value,
+    Input,
 }
 
 /// What the field of this number in this message contains, if that is on the way.
@@ -52,7 +56,7 @@ fn inside(message: Message, number: u32) -> Option<Message> {
         (Message::Node, 5) | (Message::Function, 11) => Some(Message::Attribute),
         (Message::Graph, 15) | (Message::Attribute, 22 | 23) => Some(Message::Sparse),
         (Message::Graph, 5) | (Message::Attribute, 5 | 10) | (Message::Sparse, 1 | 2) => Some(Message::Tensor),
-        (Message::Graph, 11 | 13) | (Message::Function, 12) => Some(Message::Value),
+        (Message::Graph, 11) => Some(Message::Input),
         _ => None,
     }
 }
@@ -103,7 +107,7 @@ fn part(message: Message, around: Message) -> Option<Part> {
         (Message::Tensor, _) => Some(Part::Tensor),
         (Message::Sparse, _) => Some(Part::Sparse),
         (Message::Node, _) => Some(Part::Node),
-        (Message::Value, _) => Some(Part::Value),
+        (Message::Input, _) => Some(Part::Input),
         _ => None,
     }
 }
@@ -113,8 +117,8 @@ fn part(message: Message, around: Message) -> Option<Part> {
 /// Returns the graphs: for each the one around it, whose names it sees too. The first, which may come in parts, and functions
 /// have none around them but themselves.
 pub fn visit<'a>(model: &'a [u8], check: &mut dyn FnMut(Found<'a>) -> Result<()>) -> Result<Vec<usize>> {
-    let mut graphs = vec![0];
-    let mut open = vec![Open::new(Message::Model, model, 0)];
+    let mut graphs = vec![MAIN];
+    let mut open = vec![Open::new(Message::Model, model, MAIN)];
     while let Some(top) = open.last_mut() {
         let Some(field) = top.fields.next() else {
             open.pop();
@@ -127,7 +131,7 @@ pub fn visit<'a>(model: &'a [u8], check: &mut dyn FnMut(Found<'a>) -> Result<()>
         if let Some(part) = part(message, around) {
             check(Found { part, message: bytes, graph })?;
         }
-        if matches!(message, Message::Tensor | Message::Value) || open.len() >= DEEPEST {
+        if matches!(message, Message::Tensor | Message::Input) || open.len() >= DEEPEST {
             continue;
         }
         let is_new = message == Message::Function || (message == Message::Graph && around != Message::Model);

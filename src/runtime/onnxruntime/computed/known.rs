@@ -5,13 +5,14 @@ use std::collections::{HashMap, HashSet};
 use super::super::graph::{Node, last_bytes};
 use super::super::limits;
 use super::super::tensor::Tensor;
-use super::super::walk::{self, Found, Part};
+use super::super::walk::{self, Found, MAIN, Part};
 use crate::base::Result;
 use crate::base::room::Shortage;
 use crate::runtime::format::wire::{Fields, Value};
 
-/// The most bytes of a constant that is a shape, or the like, with all that is said of it. Weights are not looked into.
-const MOST_BYTES: usize = 4096;
+/// The most bytes of a constant that is a shape, or the like, with all that is said of it. Weights are not looked into, and no
+/// node can have much read for it, however many nodes name the same constant.
+const MOST_BYTES: usize = 1024;
 /// The most dimensions of a tensor that anything is known of.
 const MOST_DIMS: usize = 64;
 
@@ -36,15 +37,14 @@ pub struct Fact<'a> {
     pub shape: Shape,
     /// What is in it, where it is a small constant.
     pub elements: Option<Tensor<'a>>,
-    /// What else is told of a constant does not count.
-    is_constant: bool,
 }
 
 /// What is known of the tensors that somebody asks for.
 #[derive(Default)]
 pub struct Known<'a> {
     wanted: HashSet<&'a [u8]>,
-    facts: HashMap<Place<'a>, Fact<'a>>,
+    /// Nothing for a name that is there, and hides the same one further out, but can be anything.
+    facts: HashMap<Place<'a>, Option<Fact<'a>>>,
     /// For each graph the one around it.
     graphs: &'a [usize],
 }
@@ -71,33 +71,35 @@ impl<'a> Known<'a> {
         let Found { part, message, graph } = *found;
         let wanted = |field| last_bytes(message, field).filter(|name| self.wanted.contains(name));
         let (name, fact) = match part {
-            Part::Constant => (wanted(8)?, of_constant(message, shortage)?),
-            Part::Value => (wanted(1)?, of_value(message, shortage)?),
-            Part::Node if last_bytes(message, 4)? == b"Constant" => {
-                (wanted(2)?, of_tensor(Node::read(message, shortage)?.constant()?, shortage)?)
-            }
+            Part::Constant => (wanted(8)?, of_constant(message, shortage)),
+            // the engine does not hold what is handed to a loop's body to the shape that the body declares
+            Part::Input => (wanted(1)?, if graph == MAIN { of_value(message, shortage) } else { None }),
+            Part::Node if last_bytes(message, 4)? == b"Constant" => (wanted(2)?, of_node(message, shortage)),
             _ => return None,
         };
         let place = Place { graph, name };
-        if !fact.is_constant && self.facts.contains_key(&place) {
+        // old models list their constants as inputs too
+        if part == Part::Input && self.facts.contains_key(&place) {
             return None;
         }
         shortage.put(&mut self.facts, place, fact)
     }
 
-    /// Takes the shape of what a node makes.
+    /// Takes the shape of what a node makes. Beside a dimension of 0 others can have any size; none is reckoned with that a file
+    /// could not say.
     pub fn add(&mut self, place: Place<'a>, shape: Shape, shortage: &Shortage) -> Option<()> {
-        if !self.wanted.contains(place.name) {
+        let is_sound = shape.dims.len() <= MOST_DIMS && shape.dims.iter().all(|dim| *dim <= i64::MAX.into());
+        if !is_sound || !self.wanted.contains(place.name) {
             return None;
         }
-        shortage.put(&mut self.facts, place, Fact { shape, elements: None, is_constant: false })
+        shortage.put(&mut self.facts, place, Some(Fact { shape, elements: None }))
     }
 
     /// What is known of a name in this graph.
     pub fn find(&self, mut place: Place<'a>) -> Option<&Fact<'a>> {
         loop {
             if let Some(fact) = self.facts.get(&place) {
-                return Some(fact);
+                return fact.as_ref();
             }
             let around = *self.graphs.get(place.graph)?;
             if around == place.graph {
@@ -120,13 +122,26 @@ fn of_constant<'a>(message: &'a [u8], shortage: &'a Shortage) -> Option<Fact<'a>
     limits::Shape { message, dims: 1 }
         .each(|dim| fits = fits.and_then(|()| push(&mut shape.dims, dim.into(), shortage)));
     fits?;
-    Some(Fact { shape, elements: None, is_constant: true })
+    Some(Fact { shape, elements: None })
+}
+
+/// Of a node `Constant`. One of another domain is the same to the engine.
+fn of_node<'a>(message: &'a [u8], shortage: &'a Shortage) -> Option<Fact<'a>> {
+    let node = Node::read(message, shortage)?;
+    if message.len() <= MOST_BYTES {
+        of_tensor(node.constant()?, shortage)
+    } else {
+        of_constant(node.attribute(b"value")?.tensor?, shortage)
+    }
 }
 
 fn of_tensor<'a>(tensor: Tensor<'a>, shortage: &Shortage) -> Option<Fact<'a>> {
+    if tensor.rank() > MOST_DIMS {
+        return None;
+    }
     let dims = tensor.dims().iter().map(|dim| i128::from(*dim));
     let shape = Shape { dims: shortage.gather(dims)?, is_exact: true, kind: Some(tensor.dtype()) };
-    Some(Fact { shape, elements: Some(tensor), is_constant: true })
+    Some(Fact { shape, elements: Some(tensor) })
 }
 
 /// Of a `ValueInfoProto`, where it is a tensor's.
@@ -145,7 +160,7 @@ fn of_value<'a>(message: &[u8], shortage: &Shortage) -> Option<Fact<'a>> {
         }
         Some(())
     })?;
-    has_shape.then_some(Fact { shape, elements: None, is_constant: false })
+    has_shape.then_some(Fact { shape, elements: None })
 }
 
 fn read_dims(dims: &[u8], shape: &mut Shape, shortage: &Shortage) -> Option<()> {

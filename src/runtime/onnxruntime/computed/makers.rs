@@ -85,6 +85,9 @@ impl Maker {
 
     /// The shape of the output, as far as the file tells.
     pub fn output(&self, node: &Operands) -> Option<Shape> {
+        if node.node.is_open() {
+            return None;
+        }
         let dims = (self.rule)(node)?;
         Some(Shape { dims, is_exact: !node.is_guess.get(), kind: self.kind(node) })
     }
@@ -133,6 +136,11 @@ impl<'o, 'a> Operands<'o, 'a> {
         let shape = self.fact(input).map(|fact| &fact.shape);
         self.is_guess.set(self.is_guess.get() || !shape.is_some_and(|shape| shape.is_exact));
         self.shortage.copied(&shape?.dims)
+    }
+
+    /// These where all of them are known: for what grows where another shrinks.
+    pub fn exact_dims(&self, input: usize) -> Option<Vec<i128>> {
+        if self.fact(input)?.shape.is_exact { self.dims(input) } else { None }
     }
 
     /// The whole numbers in a constant.
@@ -228,9 +236,8 @@ fn scaled(node: &Operands) -> Option<Vec<i128>> {
         2 => node.floats(1)?,
         _ => node.floats(2)?,
     };
-    // in the engine's precision; 1 may stand for what is not known, of which something is left
-    let size = |dim: i128, factor: f32| (dim as f32 * factor).floor() as i128;
-    node.resized(&factors, axes, |dim, factor| Some(size(dim, factor).max(i128::from(dim == 1))))
+    // in the engine's precision; of 1, which may stand for what is not known, nothing may be left
+    node.resized(&factors, axes, |dim, factor| Some((dim as f32 * factor).floor() as i128))
 }
 
 /// Coordinates for each point: N, C, then the points.

@@ -25,7 +25,7 @@ fn ints(name: &str, values: &[i64]) -> Vec<u8> {
 
 /// A graph whose input `x` is 2 x 3 bytes, and `open` of bytes of any shape.
 fn graph(nodes: &[Vec<u8>], constants: &[Vec<u8>]) -> w::Graph {
-    let inputs = vec![w::value("x", w::U8, "2 3"), w::value("open", w::U8, "? 3")];
+    let inputs = vec![w::value("x", w::U8, "2 3"), w::value("open", w::U8, "? 3"), w::value("open4", w::U8, "? ? ? ?")];
     w::Graph { nodes: nodes.to_vec(), constants: constants.to_vec(), inputs, outputs: Vec::new() }
 }
 
@@ -108,6 +108,11 @@ fn windows_over_an_image() {
     is_left_to_the_engine(w::node("Conv", "i w", "y", &[]), both);
     is_left_to_the_engine(w::node("Conv", "i elsewhere", "y", &[ints("pads", &[1, 1, 1, 1])]), both);
     is_left_to_the_engine(w::node("Conv", "i w", "y", &[ints("pads", &[9, 9])]), both);
+    // a window that is not known can be as large as the image and its padding
+    let pads = [ints("pads", &[1, 1, 1, 1])];
+    is_left_to_the_engine(w::node("Conv", "i open4", "y", &pads), both);
+    let sized = [&pads[..], &[ints("kernel_shape", &[3, 2])]].concat();
+    makes(5 * 7, w::node("Conv", "i open4", "y", &sized), both);
 }
 
 #[test]
@@ -150,6 +155,65 @@ fn what_is_not_known_counts_once() {
     }
 }
 
+/// What the caller of a function gives is not in the node.
+#[test]
+fn attributes_of_a_caller() {
+    let shape = longs("s", &[4, 5]);
+    let of_caller = |name: &str| [w::bytes(1, name), w::bytes(21, "a"), w::number(20, 2)].concat();
+    for name in ["value", "any"] {
+        is_left_to_the_engine(w::node("ConstantOfShape", "s", "y", &[of_caller(name)]), std::slice::from_ref(&shape));
+    }
+    let list = [ints("shape", &[10, 10]), of_caller("dtype")];
+    is_left_to_the_engine(w::node("RandomNormal", "", "y", &list), &[]);
+    let constant = w::node("Constant", "", "s", &[of_caller("value_ints")]);
+    let nodes = [constant, w::node("Expand", "x s", "y", &[])];
+    assert!(check(&graph(&nodes, &[]).model(), 1).is_ok());
+}
+
+/// The engine runs models in which these are wrong, and makes tensors of the true shape.
+#[test]
+fn shapes_that_are_only_declared() {
+    let tile = || w::node("Tile", "a s", "y", &[]);
+    let relu = w::node("Relu", "x", "a", &[]);
+    let declared = w::bytes(13, w::value("a", w::U8, "1000 3"));
+    let model = graph(&[relu, tile()], &[longs("s", &[1, 10])]);
+    assert!(check(&model.model_with(&w::bytes(7, declared)), 10).is_ok());
+    let body = w::Graph { nodes: vec![tile()], inputs: vec![w::value("a", w::U8, "1000 3")], ..Default::default() };
+    let node = w::node("Loop", "n c x", "z", &[w::graph_attribute("body", &body.bytes())]);
+    assert!(check(&graph(&[node], &[longs("s", &[1, 10])]).model(), 10).is_ok());
+}
+
+#[test]
+fn what_a_body_is_given_hides_what_is_around_it() {
+    let body = |inputs: Vec<Vec<u8>>, constants: Vec<Vec<u8>>| {
+        let nodes = vec![w::node("ConstantOfShape", "s", "y", &[])];
+        let body = w::Graph { nodes, inputs, constants, ..Default::default() };
+        let node = w::node("Loop", "n c s0", "z", &[w::graph_attribute("body", &body.bytes())]);
+        check(&graph(&[node], &[longs("s", &[1000])]).model(), 39).map_err(|error| error.status)
+    };
+    assert_eq!(body(vec![], vec![]), Err(Status::Unsupported));
+    for shape in ["", "1", "?"] {
+        assert_eq!(body(vec![w::value("s", w::I64, shape)], vec![]), Ok(()));
+    }
+    assert_eq!(body(vec![w::bytes(1, "s")], vec![]), Ok(()), "with nothing said of it");
+    let of_another_file = [longs("s", &[1]), w::number(14, 1)].concat();
+    assert_eq!(body(vec![], vec![of_another_file]), Ok(()));
+    assert_eq!(body(vec![], vec![longs("s", &[10])]), Err(Status::Unsupported));
+}
+
+/// What a constant says is read once for each node that names it.
+#[test]
+fn constants_that_are_large_are_not_read() {
+    let many = longs("s", &[1; 1000]);
+    let node = || w::node("ConstantOfShape", "s", "y", &[]);
+    is_left_to_the_engine(node(), std::slice::from_ref(&many));
+    let constant = w::node("Constant", "", "s", &[w::tensor_attribute("value", &many)]);
+    assert!(check(&graph(&[constant.clone(), node()], &[]).model(), 1).is_ok());
+    // but their dimensions are
+    let model = graph(&[constant, w::node("Tile", "s two", "y", &[])], &[longs("two", &[2])]).model();
+    assert!(check(&model, 16_000).is_ok() && check(&model, 15_999).is_err());
+}
+
 #[test]
 fn absurd_and_empty_ones() {
     let made = |values: &[i64]| {
@@ -168,6 +232,38 @@ fn absurd_and_empty_ones() {
         assert!(status == Status::ModelInvalid && text.contains(why), "{values:?}: {text}");
     }
     assert_eq!(made(&[1 << 34]).unwrap().0, Status::Unsupported);
+}
+
+/// They have no elements, but dimensions of any size, with which nothing may overflow.
+#[test]
+fn empty_ones_that_grow() {
+    let scales = w::floats("f", &[4], &[1.0, 1.0, f32::MAX, 1.0]);
+    let most = longs("s", &[1, 1, i64::MAX, i64::MAX]);
+    let pads = longs("p", &[0, 0, i64::MAX - 2, i64::MAX - 2, 0, 0, 0, 0]);
+    let empty = w::tensor("e", w::U8, &[0, 1, 2, 2], []);
+    let steps = [ints("strides", &[i64::MAX; 2]), ints("pads", &[i64::MIN; 4])];
+    let windows = [ints("dilations", &[i64::MIN; 2]), ints("kernel_shape", &[i64::MIN; 2])];
+    let attributes = [steps, windows].concat();
+    let growing = [
+        w::node("Resize", "e - f", "a", &[]),
+        w::node("Tile", "e s", "a", &[]),
+        w::node("Pad", "e p", "a", &[]),
+        w::node("ConvTranspose", "e e", "a", &attributes),
+    ];
+    for first in &growing {
+        for second in [
+            w::node("Resize", "a - f", "b", &[]),
+            w::node("Tile", "a s", "b", &[]),
+            w::node("Pad", "a p", "b", &[]),
+            w::node("ConvTranspose", "a a", "b", &attributes),
+            w::node("Conv", "a a", "b", &attributes),
+        ] {
+            let constants = [scales.clone(), most.clone(), pads.clone(), empty.clone()];
+            let nodes = [first.clone(), second, w::node("Pad", "b p", "c", &[])];
+            let result = check(&graph(&nodes, &constants).model(), 1 << 20);
+            assert!(result.is_ok() || result.unwrap_err().status == Status::ModelInvalid);
+        }
+    }
 }
 
 /// Each makes what the next one repeats; the node before last is too large only by what is before it.

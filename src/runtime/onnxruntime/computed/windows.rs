@@ -33,7 +33,8 @@ pub fn spread(node: &Operands) -> Option<Vec<i128>> {
     let more = node.list(b"output_padding");
     let sizes = windows(node)?.into_iter().enumerate().map(|(axis, window)| {
         let more = more.as_ref().and_then(|more| more.get(axis)).copied().unwrap_or(0);
-        ((window.size - 1) * window.step + more + window.reach - window.pads).max(0)
+        let apart = (window.size - 1).saturating_mul(window.step);
+        apart.saturating_add(more + window.reach - window.pads).max(0)
     });
     let groups = node.int(b"group").unwrap_or(1);
     let channels = node.dims(1)?.get(1)?.checked_mul(groups)?;
@@ -46,7 +47,7 @@ fn windows(node: &Operands) -> Option<Vec<Window>> {
     }
     let kernel = match node.list(b"kernel_shape") {
         Some(kernel) => kernel,
-        None => node.shortage().copied(node.dims(1)?.get(2..)?)?,
+        None => node.shortage().copied(node.exact_dims(1)?.get(2..)?)?,
     };
     let (strides, dilations, pads) = (node.list(b"strides"), node.list(b"dilations"), node.list(b"pads"));
     let image = node.dims(0);
