@@ -101,10 +101,16 @@ pub fn panic_message(payload: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
+/// What `fail!` stands for. It is not a part of its callers: there are hundreds.
+#[inline(never)]
+pub fn failure(status: Status, text: fmt::Arguments<'_>) -> Error {
+    Error { status, text: super::room::format(text) }
+}
+
 /// `fail!(Status, "text {}", value)`: an `Err` with a formatted text.
 macro_rules! fail {
     ($status:ident, $($text:tt)*) => {
-        Err($crate::base::Error::new($crate::base::Status::$status, $crate::base::text!($($text)*)))
+        Err($crate::base::error::failure($crate::base::Status::$status, format_args!($($text)*)))
     };
 }
 pub(crate) use fail;

@@ -5,7 +5,7 @@
 mod desc;
 mod dims;
 mod dtype;
-mod error;
+pub(crate) mod error;
 mod kind;
 pub mod log;
 mod metadata;

@@ -25,11 +25,18 @@ pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
     list.try_reserve(more).map_err(|_| no_room(more.saturating_mul(size_of::<T>())))
 }
 
+/// Room for one more. It is needed seldom, and would be many times in the library if it was part of its callers.
+#[cold]
+#[inline(never)]
+fn grow<T>(list: &mut Vec<T>) -> Result<()> {
+    reserve(list, 1)
+}
+
 /// As `Vec::push`.
 #[inline]
 pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<()> {
     if list.len() == list.capacity() {
-        reserve(list, 1)?;
+        grow(list)?;
     }
     list.push(value);
     Ok(())
