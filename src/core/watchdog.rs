@@ -25,6 +25,8 @@ struct Request {
 #[derive(Default)]
 struct Requests {
     list: BTreeMap<Key, Request>,
+    /// The one that is being made.
+    in_hand: Option<Request>,
     next: u64,
     has_thread: bool,
 }
@@ -56,7 +58,7 @@ pub fn cancel(stop: &Arc<Stop>) -> Result<()> {
     }
     match stop.current() {
         Some(run) if stop.ask(run, Cause::Cancel) != Asked::NoRun => {
-            add(Request { stop: stop.clone(), run, cause: Cause::Cancel }, Instant::now() + PATIENCE).map(drop)
+            repeat(Request { stop: stop.clone(), run, cause: Cause::Cancel })
         }
         _ => Ok(()),
     }
@@ -74,14 +76,36 @@ fn add(request: Request, at: Instant) -> Result<Key> {
         start()?;
         requests.has_thread = true;
     }
-    let key = (at, requests.next);
-    requests.next += 1;
-    requests.list.insert(key, request);
-    // only an earlier end of its sleep is news to the thread
-    if requests.list.first_key_value().is_some_and(|(first, _)| *first == key) {
-        watchdog().changed.notify_one();
+    Ok(requests.put(request, at))
+}
+
+/// Has a request repeated, unless it is already: who asks over and over again is not to fill the list.
+fn repeat(request: Request) -> Result<()> {
+    let at = Instant::now() + PATIENCE;
+    if watchdog().lock().has(&request) {
+        return Ok(());
     }
-    Ok(key)
+    add(request, at).map(drop)
+}
+
+impl Requests {
+    fn has(&self, request: &Request) -> bool {
+        let is_same = |other: &Request| {
+            other.run == request.run && other.cause == request.cause && Arc::ptr_eq(&other.stop, &request.stop)
+        };
+        self.list.values().chain(&self.in_hand).any(is_same)
+    }
+
+    fn put(&mut self, request: Request, at: Instant) -> Key {
+        let key = (at, self.next);
+        self.next += 1;
+        self.list.insert(key, request);
+        // only an earlier end of its sleep is news to the thread
+        if self.list.first_key_value().is_some_and(|(first, _)| *first == key) {
+            watchdog().changed.notify_one();
+        }
+        key
+    }
 }
 
 fn start() -> Result<()> {
@@ -97,6 +121,23 @@ impl Watchdog {
         sync::lock(&self.requests)
     }
 
+    /// Makes the request that is due, and keeps it under the same number until its run has ended. Without the lock: a run
+    /// that ends needs it, and would never end where there are always more requests for it.
+    fn serve<'a>(&'a self, mut requests: MutexGuard<'a, Requests>, now: Instant) -> MutexGuard<'a, Requests> {
+        let Some(((_, number), request)) = requests.list.pop_first() else { return requests };
+        let (stop, run, cause) = (request.stop.clone(), request.run, request.cause);
+        requests.in_hand = Some(request);
+        drop(requests);
+        let is_to_be_repeated = stop.ask(run, cause) != Asked::NoRun && stop.can_stop();
+        let mut requests = self.lock();
+        if let Some(request) = requests.in_hand.take()
+            && is_to_be_repeated
+        {
+            requests.list.insert((now + PATIENCE, number), request);
+        }
+        requests
+    }
+
     fn watch(&self) -> ! {
         let mut requests = self.lock();
         loop {
@@ -104,21 +145,8 @@ impl Watchdog {
             requests = match requests.list.first_key_value().map(|(key, _)| key.0) {
                 None => sync::wait(&self.changed, requests),
                 Some(at) if at > now => sync::wait_timeout(&self.changed, requests, at - now),
-                Some(_) => {
-                    requests.serve(now);
-                    requests
-                }
+                Some(_) => self.serve(requests, now),
             };
-        }
-    }
-}
-
-impl Requests {
-    /// Makes the request that is due, and keeps it under the same number until its run has ended.
-    fn serve(&mut self, now: Instant) {
-        let Some(((_, number), request)) = self.list.pop_first() else { return };
-        if request.stop.ask(request.run, request.cause) != Asked::NoRun && request.stop.can_stop() {
-            self.list.insert((now + PATIENCE, number), request);
         }
     }
 }
@@ -140,6 +168,19 @@ mod tests {
         }
 
         fn clear(&self) {}
+    }
+
+    #[test]
+    fn one_run_is_in_the_list_once() {
+        let stop = Arc::new(Stop::new(Some(Arc::new(Told::default()))));
+        let running = stop.begin();
+        let is_it = |request: &&Request| Arc::ptr_eq(&request.stop, &stop);
+        for _ in 0..1000 {
+            cancel(&stop).unwrap();
+            let requests = watchdog().lock();
+            assert_eq!(requests.list.values().chain(&requests.in_hand).filter(is_it).count(), 1);
+        }
+        drop(running);
     }
 
     #[test]
