@@ -4,6 +4,7 @@ use crate::core::stop::Stop;
 use proptest::prelude::*;
 use std::panic::catch_unwind;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[test]
 fn many_read_or_one_writes() {
@@ -202,4 +203,62 @@ fn nobody_waits_for_a_run_that_gave_it_back_later() {
         assert!(usage.try_start(Read));
         drop(running);
     }
+}
+
+/// What two threads do at the same moment, round for round.
+fn meet(mine: &AtomicU64, theirs: &AtomicU64, round: u64) {
+    mine.store(round, Ordering::SeqCst);
+    let mut turns = 0u32;
+    while theirs.load(Ordering::SeqCst) < round {
+        turns += 1;
+        // on a machine with other work the other side may have no processor
+        if turns < 1000 { std::hint::spin_loop() } else { std::thread::yield_now() }
+    }
+}
+
+/// Says so for a moment, and whether somebody else does at the same time.
+fn meets_another_user(users: &AtomicU64) -> bool {
+    let before = users.fetch_add(1, Ordering::SeqCst);
+    (0..50).for_each(|_| std::hint::spin_loop());
+    before != 0 || users.fetch_sub(1, Ordering::SeqCst) != 1
+}
+
+/// The models show it for the usual barrier; this is about that of the machine, which no model has.
+#[test]
+fn one_that_becomes_shared_at_any_moment_has_one_user() {
+    const ROUNDS: u64 = 50_000;
+    let [owner_at, other_at] = std::array::from_fn(|_| AtomicU64::new(0));
+    let rounds: Vec<(Usage, AtomicU64)> = (0..ROUNDS).map(|_| (Usage::new(), AtomicU64::new(0))).collect();
+    let mine = stop();
+    let clashes = |uses_it: bool, users: &AtomicU64| usize::from(uses_it && meets_another_user(users));
+    let (by_owner, by_other) = std::thread::scope(|scope| {
+        let owner = scope.spawn(|| {
+            let run = |(round, (usage, users)): (usize, &(Usage, AtomicU64))| {
+                drop(mine.begin());
+                mine.calm();
+                let token = usage.claim(&mine, Write);
+                meet(&owner_at, &other_at, round as u64 + 1);
+                // the other side has a longer way to go
+                (0..round % 40).for_each(|turn| _ = std::hint::black_box(turn));
+                let running = mine.begin();
+                let is_alone = !mine.is_disturbed() || usage.is_sole(token);
+                let found = clashes(is_alone, users);
+                drop(running);
+                found
+            };
+            rounds.iter().enumerate().map(run).sum::<usize>()
+        });
+        let take = |(round, (usage, users)): (usize, &(Usage, AtomicU64))| {
+            meet(&other_at, &owner_at, round as u64 + 1);
+            let is_admitted = usage.try_start(Write);
+            let found = clashes(is_admitted, users);
+            if is_admitted {
+                usage.end(Write);
+            }
+            found
+        };
+        let by_other = rounds.iter().enumerate().map(take).sum::<usize>();
+        (owner.join().unwrap(), by_other)
+    });
+    assert_eq!(by_owner + by_other, 0, "two used one tensor at once");
 }
