@@ -94,9 +94,12 @@ impl Context {
         let Some(stop) = self.stop.take() else {
             return fail!(Busy, "the context is running");
         };
-        let result = self.infer_stoppable(&stop, limits);
+        // here and below, whether it is an error is asked at once: else the whole of it is moved from call to call
+        if let Err(error) = self.infer_stoppable(&stop, limits) {
+            self.stop = Some(stop);
+            return Err(error);
+        }
         self.stop = Some(stop);
-        result?;
         self.stats.runs += 1;
         // a queue says what its own operations mean, in their order; and a tensor of which one failed is shared
         if !limits.is_patient && !self.alone {
@@ -185,8 +188,10 @@ impl Context {
         if let Some(cause) = running.cause() {
             return Err(stopped(cause, None, NOT_STARTED));
         }
-        let result = self.run_engine();
-        if result.is_err() { explain_stop(result, running, None) } else { result }
+        match self.run_engine() {
+            Ok(()) => Ok(()),
+            error => explain_stop(error, running, None),
+        }
     }
 
     #[cold]
@@ -220,9 +225,13 @@ impl Context {
         if self.copies || self.profile {
             return self.run_engine_with_care();
         }
-        let result = self.start_engine();
-        self.viewable = result.is_ok();
-        result
+        match self.start_engine() {
+            Ok(()) => {
+                self.viewable = true;
+                Ok(())
+            }
+            error => error,
+        }
     }
 
     /// With what not every run has.
@@ -246,10 +255,11 @@ impl Context {
         if self.is_relent {
             return self.engine.run_lent(&self.lent);
         }
-        let result = self.engine.run();
-        if !self.lent.is_empty() {
-            self.note_ended_loans();
+        if self.lent.is_empty() {
+            return self.engine.run();
         }
+        let result = self.engine.run();
+        self.note_ended_loans();
         result
     }
 

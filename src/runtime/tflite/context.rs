@@ -209,10 +209,11 @@ impl EngineContext for Context {
 
     #[inline]
     fn run(&mut self) -> Result<()> {
-        let result = self.invoke();
-        if self.counts.lent != 0 {
-            self.leave_loans_behind();
+        if self.counts.lent == 0 {
+            return self.invoke();
         }
+        let result = self.invoke();
+        self.leave_loans_behind();
         result
     }
 
