@@ -83,8 +83,8 @@ struct Count {
 template <class Run>
 Count count(Run run)
 {
-    // what is made once is made
-    for (int i = 0; i < 10; i++) {
+    // what is made once is made, also what the engine keeps of each of 8 buffers once they have come round a few times
+    for (int i = 0; i < 32; i++) {
         run();
     }
     const Count before = {blocks, news};
