@@ -89,7 +89,8 @@ typedef struct expected_turn {
     int turn;
 } expected_turn;
 
-/* the queue's operations, one at a time, in their order: no lock is needed, and a race detector would say so if one were */
+/* Operations that were all put there before the first was done: one at a time, in their order, each with its callback. No lock is
+   needed then, and a race detector would say so if one were. (What is put in during a callback may be done beside it.) */
 static void note_turn(void *user_data, zb_event *event, zb_status result)
 {
     expected_turn *turn = user_data;
@@ -113,11 +114,6 @@ static void a_pool_of_two_threads(void)
         queues[i] = queue_on(&made, ROUNDS);
         make_memory(&bytes[i]);
     }
-    for (int i = 0; i < 2; i++) {
-        REQUIRE(pthread_create(&threads[i], NULL, serve, &made) == 0);
-    }
-    /* only now: a sanitizer starts a thread of its own beside the first */
-    int with_pool = zt_threads();
     for (int turn = 0; turn < ROUNDS; turn++) {
         for (int i = 0; i < QUEUES; i++) {
             zb_event *event = write_ones(queues[i], &bytes[i]);
@@ -127,6 +123,11 @@ static void a_pool_of_two_threads(void)
             CHECK_OK(zb_event_destroy(event));
         }
     }
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(pthread_create(&threads[i], NULL, serve, &made) == 0);
+    }
+    /* only now: a sanitizer starts a thread of its own beside the first */
+    int with_pool = zt_threads();
     for (int i = 0; i < QUEUES; i++) {
         CHECK_OK(zb_queue_finish(queues[i], UINT64_MAX));
     }
