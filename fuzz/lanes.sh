@@ -23,6 +23,8 @@ random() {
 # guided SECONDS: libFuzzer, from the committed corpus; what it finds beside goes into target/fuzz/corpus
 guided() {
     local found=$root/target/fuzz/corpus place=$root/target/fuzz/guided status=0
+    # what an earlier run left is not of this one
+    rm -rf "$place"
     mkdir -p "$found" "$place"
     [ -x "$root/target/fuzz/address/libfuzzer" ] || { echo 'fuzz: guided: skipped, libclang-rt is not installed'; [ -z "${CI:-}" ]; return; }
     "$root/target/fuzz/address/libfuzzer" -max_total_time="$1" -max_len=1200 -timeout=120 -close_fd_mask=2 -print_final_stats=1 \
