@@ -5,6 +5,7 @@ set -euo pipefail
 . "$(dirname "$0")/lanes.sh"
 
 log=$root/target/fuzz/control.txt
+mkdir -p "$root/target/fuzz"
 valgrind=(valgrind --quiet --error-exitcode=99 --exit-on-first-error=no --num-callers=20 --leak-check=full
     --show-leak-kinds=definite --errors-for-leak-kinds=definite "--suppressions=$root/c-tests/valgrind.supp")
 
