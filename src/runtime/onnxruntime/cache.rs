@@ -270,8 +270,7 @@ mod tests {
             let ring = |length: usize| {
                 let mut cache = Cache::new(64);
                 add(&mut cache, 0, floats(&[4]), 0, 1);
-                // on 32 bits some rings are larger than the address space, and go round in it
-                let at = |turn: usize| 0x1234_5000usize.wrapping_add((turn % length).wrapping_mul(distance));
+                let at = |turn: usize| 0x1234_5000 + turn % length * distance;
                 let mut lend = |turn: &usize| lend(&mut cache, at(*turn), *turn as u64 + 2);
                 // once in passing, and then to keep
                 let first = (0..2 * length).filter(&mut lend).count();
@@ -281,6 +280,10 @@ mod tests {
             };
             for length in [1, 3, 12] {
                 assert_eq!(ring(length), (2 * length, 0, length + 1), "{length} buffers {distance} bytes apart");
+            }
+            if distance.checked_mul(20_000).is_none() {
+                // no 32-bit address space has so many
+                continue;
             }
             let (first, later, kept) = ring(10_000);
             assert_eq!((first, later), (20_000, 80_000), "{distance} bytes apart");
