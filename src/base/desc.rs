@@ -8,6 +8,7 @@ use super::error::{Result, fail};
 
 /// What a tensor holds: element type and shape, dense and row-major.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Desc {
     pub dtype: Dtype,
     pub dims: Dims,

@@ -10,7 +10,9 @@ pub const MAX_RANK: usize = 16;
 /// A shape of up to 16 dimensions, kept in place so that the run path never allocates for one.
 ///
 /// A dimension of -1 is not known yet.
+// in this order the rank and the first dimensions, often all, are in one line of the processor's cache
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub struct Dims {
     rank: u8,
     dims: [i64; MAX_RANK],

@@ -2,7 +2,7 @@
 
 use ort_sys::ONNXTensorElementDataType as EngineDtype;
 
-use crate::base::{Desc, Result, fail};
+use crate::base::{Desc, Gather, Result};
 
 /// Places of an address.
 const GROUP: usize = 4;
@@ -13,6 +13,12 @@ const SEEN: usize = 8;
 /// The position of the value that is not kept.
 const PASSING: usize = usize::MAX;
 
+/// So many new addresses in a row, and new ones are the rule.
+const RULE: u32 = 128;
+
+/// Of so many then, one is remembered, and waited for as long.
+const SPAN: u32 = 64;
+
 /// Values of one description, by address.
 ///
 /// Addresses are compared and never followed: memory that is gone may come back at the same place as something else, and is
@@ -22,18 +28,66 @@ const PASSING: usize = usize::MAX;
 /// same places takes that of the oldest.
 ///
 /// Where every address is new, values that are kept would only push memory out of the processor's cache, and be given back
-/// when they are in none any more. So the first value for an address may be one that only lasts until the next such one.
+/// when they are in none any more. So the first value for an address may be one that only lasts until the next such one. And
+/// once new addresses are the rule, even asking which ones are known is too much, so only one of them is waited for: if
+/// it comes again soon, others will.
+#[repr(C, align(64))]
 pub struct Cache<V> {
-    room: usize,
-    groups: Vec<Group<V>>,
+    // one line of the processor's cache: all that the rule looks at, but for the beginning of the description, in the next
     passing: Option<V>,
+    trusted: Option<Known>,
+    strangers: Strangers,
+    groups: Box<[Group<V>]>,
     described: Option<Described>,
+    room: usize,
 }
 
 /// What every value of a cache describes.
+#[repr(C)]
 struct Described {
     desc: Desc,
     known: Known,
+}
+
+/// Addresses that are new.
+#[derive(Default)]
+struct Strangers {
+    /// The one that is waited for.
+    sample: usize,
+    /// How many came in a row; from `RULE` on, it goes around.
+    count: u32,
+}
+
+impl Strangers {
+    /// Whether the address is one, as far as can be said without a look at those that are known.
+    #[inline]
+    fn include(&mut self, address: usize) -> bool {
+        if self.count < RULE || address == self.sample {
+            return false;
+        }
+        self.count += 1;
+        if self.count == RULE + SPAN {
+            self.wait_for(address);
+        }
+        true
+    }
+
+    fn wait_for(&mut self, address: usize) {
+        (self.sample, self.count) = (address, RULE);
+    }
+
+    /// One was found to be.
+    fn add(&mut self, address: usize) {
+        self.count += 1;
+        if self.count == RULE {
+            self.wait_for(address);
+        }
+    }
+
+    /// One came that is known.
+    fn end(&mut self) {
+        self.count = 0;
+    }
 }
 
 /// What follows from a description.
@@ -94,7 +148,31 @@ pub enum Found {
 impl<V> Cache<V> {
     /// One with room for `room` values, and for `GROUP` at least. It takes its memory with the first.
     pub fn new(room: usize) -> Cache<V> {
-        Cache { room: room.div_ceil(GROUP).max(1), groups: Vec::new(), passing: None, described: None }
+        Cache {
+            passing: None,
+            trusted: None,
+            strangers: Strangers::default(),
+            groups: Box::default(),
+            described: None,
+            room: room.div_ceil(GROUP).max(1),
+        }
+    }
+
+    /// From now on values are of this description only, if it is that of the values here.
+    pub fn trust(&mut self, desc: &Desc) {
+        self.trusted = self.known(desc);
+    }
+
+    /// From now on the description can be any.
+    #[inline]
+    pub fn doubt(&mut self) {
+        self.trusted = None;
+    }
+
+    /// Bytes and the engine's type of all values that come, if that can be said.
+    #[inline]
+    pub fn trusted(&self) -> Option<Known> {
+        self.trusted
     }
 
     /// The value at a position that was given out, as long as nothing else is there.
@@ -126,27 +204,37 @@ impl<V> Cache<V> {
 
     /// The position of the value for an address.
     pub fn find(&self, address: usize) -> Option<usize> {
-        let group = group_of(mixed(address), self.room);
+        let group = group_of(mixed(address), self.groups.len());
         let place = self.groups.get(group)?.find(address)?;
         Some(GROUP * group + place)
     }
 
     /// The same for a value that is to be kept only if one for this address was made lately. From now on it was.
+    ///
+    /// Where new addresses are the rule, it takes one that is known for new, at first.
     #[inline]
     pub fn look(&mut self, address: usize) -> Found {
+        if self.strangers.include(address) { Found::Nothing } else { self.look_closely(address) }
+    }
+
+    #[inline(never)]
+    fn look_closely(&mut self, address: usize) -> Found {
         let mixed = mixed(address);
-        let group = group_of(mixed, self.room);
+        let group = group_of(mixed, self.groups.len());
         let Some(places) = self.groups.get_mut(group) else { return Found::Again };
-        if let Some(place) = places.find(address) {
-            return Found::Value(GROUP * group + place);
-        }
+        let place = places.find(address);
         // the lower half differs for all addresses that differ in their lower 32 bits
-        if places.has_seen(mixed as u32) { Found::Again } else { Found::Nothing }
+        if place.is_none() && !places.has_seen(mixed as u32) && self.strangers.count < RULE {
+            self.strangers.add(address);
+            return Found::Nothing;
+        }
+        self.strangers.end();
+        place.map_or(Found::Again, |place| Found::Value(GROUP * group + place))
     }
 
     /// Puts in the value for an address that has none, of the description of those that are here.
     pub fn put(&mut self, address: usize, value: V, serial: u64) -> usize {
-        let group = group_of(mixed(address), self.room);
+        let group = group_of(mixed(address), self.groups.len());
         let places = &mut self.groups[group];
         let place = places.oldest();
         places.addresses[place] = address;
@@ -171,13 +259,14 @@ impl<V> Cache<V> {
     /// Lets all go and puts in the first value of another description. On failure nothing changes.
     #[cold]
     pub fn put_other(&mut self, address: usize, value: V, serial: u64, desc: &Desc, known: Known) -> Result<usize> {
-        if self.groups.is_empty() && self.groups.try_reserve_exact(self.room).is_err() {
-            return fail!(OutOfMemory, "no memory for a list of {} values", GROUP * self.room);
+        if self.groups.is_empty() {
+            self.groups = (0..self.room).map(|_| Group::new()).gather()?.into_boxed_slice();
+        } else {
+            // in place: a sequence that grows comes here in every run
+            self.groups.iter_mut().for_each(|group| *group = Group::new());
         }
-        // in place: a sequence that grows comes here in every run
-        self.groups.clear();
-        self.groups.resize_with(self.room, Group::new);
         self.passing = None;
+        self.trusted = None;
         self.described = Some(Described { desc: *desc, known });
         Ok(self.put(address, value, serial))
     }

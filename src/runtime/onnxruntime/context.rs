@@ -121,12 +121,14 @@ impl OnnxContext {
         }
     }
 
-    /// Hands memory to the next run, and says how many loans that was done for.
+    /// Hands memory to the next run.
     #[inline]
     fn pass(&mut self, loans: &[Loan]) -> Result<()> {
-        let now = self.tick();
         for (number, loan) in loans.iter().enumerate() {
-            if let Err(error) = self.pass_one(loan, now) {
+            if self.pass_at_once(loan) {
+                continue;
+            }
+            if let Err(error) = self.pass_with_care(loan) {
                 self.end_passes(&loans[..number]);
                 return self.labelled(loan.slot, error);
             }
@@ -136,15 +138,29 @@ impl OnnxContext {
 
     #[inline]
     fn end_passes(&mut self, loans: &[Loan]) {
-        let now = self.tick();
         for loan in loans {
             let (ports, Some(place)) = self.ports(loan.slot) else { continue };
-            ports.end_pass(place, now);
+            ports.end_pass(place);
         }
     }
 
+    /// The rule: a slot that was lent memory of this kind before.
     #[inline]
-    fn pass_one(&mut self, loan: &Loan, now: u64) -> Result<()> {
+    fn pass_at_once(&mut self, loan: &Loan) -> bool {
+        let Loan { slot, memory } = loan;
+        let (ports, place) = match slot.side {
+            Side::Input => (&mut self.inputs, slot.index),
+            Side::Output => match self.places.get(slot.index) {
+                Some(Some(place)) if memory.access() == Access::ReadWrite => (&mut self.outputs, *place),
+                _ => return false,
+            },
+        };
+        ports.pass_at_once(self.session.engine, place, memory)
+    }
+
+    #[inline(never)]
+    fn pass_with_care(&mut self, loan: &Loan) -> Result<()> {
+        let now = self.tick();
         let Loan { slot, memory } = *loan;
         let (ports, place, planned) = match slot.side {
             Side::Input => (&mut self.inputs, Some(slot.index), &self.planned.0),
@@ -155,7 +171,7 @@ impl OnnxContext {
             return self.cannot_write(slot);
         }
         let check = || require_fit(&self.slots, slot, desc);
-        ports.pass(self.session.engine, place, &memory, desc, now, check)
+        ports.pass(self.session.engine, place, New { memory, desc, stay: Stay::OneRun }, now, check)
     }
 
     /// Gives back what the engine allocated for outputs.

@@ -2,7 +2,7 @@
 
 use ort_sys::OrtValue;
 
-use super::cache::{Cache, Found, Known};
+use super::cache::{Cache, Found};
 use super::load::Engine;
 use super::owned::Owned;
 use super::value;
@@ -31,8 +31,6 @@ struct Port {
     ended: Option<Attached>,
     /// When it was attached or detached last.
     changed: u64,
-    /// The values are of the description that loans had since something was attached or detached.
-    lent_as: Option<Known>,
 }
 
 #[derive(Clone, Copy)]
@@ -45,7 +43,7 @@ struct Attached {
 
 impl Port {
     fn new(room: usize) -> Port {
-        Port { cache: Cache::new(room), attached: None, ended: None, changed: 0, lent_as: None }
+        Port { cache: Cache::new(room), attached: None, ended: None, changed: 0 }
     }
 
     /// The place in the cache of a value over memory, which is made if there is none, and kept.
@@ -73,7 +71,6 @@ impl Port {
 
     /// The same for one run, with a description that changes with the plan only: the value is kept if one for this address was
     /// made lately.
-    #[inline]
     fn value_for_a_run(
         &mut self,
         engine: &Engine,
@@ -82,9 +79,9 @@ impl Port {
         now: u64,
         check: impl FnOnce() -> Result<()>,
     ) -> Result<usize> {
-        let Some(known) = self.lent_as else {
+        let Some(known) = self.cache.trusted() else {
             let position = self.value_over(engine, memory, desc, now, check)?;
-            self.lent_as = self.cache.known(desc);
+            self.cache.trust(desc);
             return Ok(position);
         };
         let address = memory.data() as usize;
@@ -97,6 +94,22 @@ impl Port {
             // of too small memory as well, which is refused there
             _ => Ok(self.cache.put(address, value::over(engine, memory, desc, known)?, now)),
         }
+    }
+
+    /// The same with the value, where there is nothing to be said about it, nor to be kept.
+    #[inline]
+    fn value_at_once(&mut self, engine: &Engine, memory: &HostRange) -> Option<(usize, *mut OrtValue)> {
+        let known = self.cache.trusted().filter(|known| memory.size() >= known.bytes && !memory.data().is_null())?;
+        let position = match self.cache.look(memory.data() as usize) {
+            Found::Nothing => {
+                self.cache.end_passing();
+                let value = value::create(engine, memory.data(), self.cache.desc()?.dims.as_slice(), known).ok()?;
+                self.cache.pass(value)
+            }
+            Found::Value(position) => position,
+            Found::Again => return None,
+        };
+        Some((position, self.value_at(position)))
     }
 
     /// The first value of another description.
@@ -144,7 +157,7 @@ impl Ports {
         let port = &mut self.ports[index];
         let position = port.value_over(engine, &new.memory, new.desc, now, check)?;
         port.changed = now;
-        port.lent_as = None;
+        port.cache.doubt();
         port.ended = None;
         self.values[index] = port.value_at(position);
         let before = port.attached.replace(Attached { memory: new.memory, stay: new.stay, position });
@@ -156,28 +169,37 @@ impl Ports {
     }
 
     /// Has the next run use memory for a slot where nothing is attached.
-    #[inline]
     pub fn pass(
         &mut self,
         engine: &Engine,
         index: usize,
-        memory: &HostRange,
-        desc: &Desc,
+        new: New<'_>,
         now: u64,
         check: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let port = &mut self.ports[index];
-        let position = port.value_for_a_run(engine, memory, desc, now, check)?;
-        port.ended = Some(Attached { memory: *memory, stay: Stay::OneRun, position });
-        self.values[index] = port.value_at(position);
+        let position = port.value_for_a_run(engine, &new.memory, new.desc, now, check)?;
+        let value = port.value_at(position);
+        port.ended = Some(Attached { memory: new.memory, stay: new.stay, position });
+        self.values[index] = value;
         self.passing += 1;
         Ok(())
     }
 
+    /// The same where nothing is to be looked at but the memory; else it does nothing.
+    #[inline]
+    pub fn pass_at_once(&mut self, engine: &Engine, index: usize, memory: &HostRange) -> bool {
+        let (Some(port), Some(place)) = (self.ports.get_mut(index), self.values.get_mut(index)) else { return false };
+        let Some((position, value)) = port.value_at_once(engine, memory) else { return false };
+        port.ended = Some(Attached { memory: *memory, stay: Stay::OneRun, position });
+        *place = value;
+        self.passing += 1;
+        true
+    }
+
     /// That run is over, or does not happen.
     #[inline]
-    pub fn end_pass(&mut self, index: usize, now: u64) {
-        self.ports[index].changed = now;
+    pub fn end_pass(&mut self, index: usize) {
         self.values[index] = std::ptr::null_mut();
         self.passing -= 1;
     }
@@ -196,7 +218,7 @@ impl Ports {
         let port = &mut self.ports[index];
         port.ended = None;
         port.changed = now;
-        port.lent_as = None;
+        port.cache.doubt();
         if let Some(attached) = port.attached.take() {
             self.values[index] = std::ptr::null_mut();
             self.count_out(Some(attached));

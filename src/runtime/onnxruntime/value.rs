@@ -24,21 +24,26 @@ pub fn known(desc: &Desc) -> Result<Known> {
 /// The engine checks neither the address nor what the bytes are, so that is done here.
 #[inline]
 pub fn over(engine: &Engine, memory: &HostRange, desc: &Desc, known: Known) -> Result<Owned<OrtValue>> {
-    let Known { dtype, bytes: size } = known;
+    let size = known.bytes;
     if memory.size() < size || memory.data().is_null() && size > 0 {
         return Err(unfit(memory, desc, size));
     }
     let data = if memory.data().is_null() { nowhere() } else { memory.data() };
-    let (api, dims) = (engine.api, desc.dims.as_slice());
-    // SAFETY: `size` bytes at `data` are host memory (the promise of the range, just compared with it). The engine compares
-    // the size with the dimensions, and copies these. The result is ours to release.
-    let value = unsafe {
+    create(engine, data, desc.dims.as_slice(), known).map_err(|failure| refused(failure, desc))
+}
+
+/// The same where it is known that the bytes are there. It only describes them: who runs with it promises that they are.
+#[inline]
+pub fn create(engine: &Engine, data: *mut c_void, dims: &[i64], known: Known) -> Outcome<Owned<OrtValue>> {
+    let api = engine.api;
+    // SAFETY: the engine looks at no byte of the data, compares the size with the dimensions, and copies these. The result
+    // is ours to release.
+    unsafe {
         Owned::new(api, api.ReleaseValue, |place| {
             let info = engine.host_memory.as_ptr();
-            (api.CreateTensorWithDataAsOrtValue)(info, data, size, dims.as_ptr(), dims.len(), dtype, place)
+            (api.CreateTensorWithDataAsOrtValue)(info, data, known.bytes, dims.as_ptr(), dims.len(), known.dtype, place)
         })
-    };
-    value.map_err(|failure| refused(failure, desc))
+    }
 }
 
 #[cold]
