@@ -74,11 +74,13 @@ pub struct Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    #[cold]
     pub fn new(status: Status, text: impl Into<String>) -> Error {
         Error { status, text: text.into() }
     }
 
     /// The same error with the place it happened at put before its text.
+    #[cold]
     pub fn at(mut self, place: impl fmt::Display) -> Error {
         let placed = text!("{place}: {}", self.text);
         // without memory for both, what happened matters more
@@ -102,6 +104,7 @@ pub fn panic_message(payload: &(dyn std::any::Any + Send)) -> &str {
 }
 
 /// What `fail!` stands for. It is not a part of its callers: there are hundreds.
+#[cold]
 #[inline(never)]
 pub fn failure(status: Status, text: fmt::Arguments<'_>) -> Error {
     Error { status, text: super::room::format(text) }

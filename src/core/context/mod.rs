@@ -111,7 +111,7 @@ pub struct Context {
     copies: bool,
     /// The outputs of the last run can be viewed.
     viewable: bool,
-    /// `SlotState::last` tells of this run already, but for the loans of one that is relent.
+    /// `SlotState::last` tells of this run already, but for what `Relending` has to tell it.
     remembered: bool,
     /// The engine was started at least once.
     has_run: bool,
@@ -188,7 +188,7 @@ impl Context {
             lent: list(inputs + outputs)?,
             call: 0,
             is_relent: false,
-            relending: Relending::default(),
+            relending: Relending::new(inputs + outputs)?,
             again: (0..inputs + outputs).map(|_| Again::default()).gather()?,
             uses: list(inputs + outputs)?,
             alone: false,

@@ -173,6 +173,7 @@ impl Context {
 
     /// Takes over bindings and shapes of the stand-in, which is left without.
     fn take_over(&mut self, stand_in: &mut Context, displaced: &mut Vec<Displaced>) {
+        self.tell_relent();
         let viewable = self.viewable;
         self.ask_for(&stand_in.resized);
         for position in 0..self.slots.len() {

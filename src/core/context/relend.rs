@@ -6,7 +6,8 @@
 use super::fit::Needs;
 use super::route::Route;
 use super::{Attached, Context, SlotState};
-use crate::base::Side;
+use crate::base::room::list;
+use crate::base::{Result, Side};
 use crate::memory::HostRange;
 use crate::runtime::Loan;
 
@@ -15,6 +16,8 @@ use crate::runtime::Loan;
 pub struct Relending {
     /// How many slots were lent; 0: what is said of them does not hold any more.
     slots: usize,
+    /// The loans of the last run, if it was such a run and `SlotState::last` is not told of it yet.
+    untold: Vec<Loan>,
     /// Memory of the other slots, inputs first.
     inputs: Vec<HostRange>,
     outputs: Vec<HostRange>,
@@ -31,6 +34,19 @@ pub struct Again {
     pub lent_in: u64,
     /// What was lent then, and was right at first sight, came with its desc.
     pub with_desc: bool,
+}
+
+impl Relending {
+    /// For that many slots.
+    pub fn new(count: usize) -> Result<Relending> {
+        Ok(Relending { untold: list(count)?, ..Relending::default() })
+    }
+
+    /// The loans of the run, from where it is remembered.
+    #[inline]
+    pub fn loans(&self) -> &[Loan] {
+        &self.untold
+    }
 }
 
 impl Context {
@@ -70,15 +86,26 @@ impl Context {
         false
     }
 
-    /// The report of such a run, where it differs.
+    /// Keeps the loans of such a run, in the place of those of the one before, for who asks for a report.
     #[inline]
     pub(super) fn remember_relent(&mut self) {
-        for loan in &self.lent {
-            // `position_of`, which would hold all of `self`
-            let position = if loan.slot.side == Side::Input { loan.slot.index } else { self.inputs + loan.slot.index };
+        std::mem::swap(&mut self.lent, &mut self.relending.untold);
+        self.stats.rebinds += self.relending.untold.len() as u64;
+    }
+
+    /// Has `last` of all slots tell of the last run. Whoever looks at it or changes it does this first.
+    pub(super) fn tell_relent(&mut self) {
+        for number in 0..self.relending.untold.len() {
+            let loan = self.relending.untold[number];
+            let position = self.position_of(loan.slot);
             self.slots[position].last.move_to(loan.memory);
         }
-        self.stats.rebinds += self.lent.len() as u64;
+        self.relending.untold.clear();
+    }
+
+    /// The same for a `last` that tells of another run from now on.
+    pub(super) fn forget_relent(&mut self) {
+        self.relending.untold.clear();
     }
 
     /// Puts loans where a run looks that checks everything.

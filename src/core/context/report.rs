@@ -80,6 +80,7 @@ impl Context {
         if !self.has_run {
             return Ok(Report::default());
         }
+        self.tell_relent();
         let last = self.slots[position].last;
         // kept where the engine has let go of the memory since; otherwise asked now, since a later run may move it
         let engine_address = last.engine_address.unwrap_or_else(|| self.current_engine_address(position));
@@ -138,6 +139,7 @@ impl Context {
 
     /// Keeps the address that the engine has for a slot in the last run, while it still has it.
     pub(super) fn note_engine_address(&mut self, position: usize) {
+        self.tell_relent();
         if self.has_run && self.slots[position].last.engine_address.is_none() {
             self.slots[position].last.engine_address = Some(self.current_engine_address(position));
         }

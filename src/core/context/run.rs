@@ -253,7 +253,7 @@ impl Context {
     #[inline(always)]
     fn start_engine(&mut self) -> Result<()> {
         if self.is_relent {
-            return self.engine.run_lent(&self.lent);
+            return self.engine.run_lent(self.relending.loans());
         }
         if self.lent.is_empty() {
             return self.engine.run();
@@ -289,6 +289,7 @@ impl Context {
     fn remember_routes(&mut self) {
         self.has_run = true;
         self.remembered = true;
+        self.forget_relent();
         for slot in &mut self.slots {
             slot.last = LastRun::new(slot.route, slot.loan.is_some());
             if slot.fit.desc().is_none() {

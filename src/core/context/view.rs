@@ -9,6 +9,7 @@ impl Context {
     /// An output of the last run, in place. Ends with the next call that runs, binds, resizes or destroys.
     pub fn output_view(&mut self, slot: Slot) -> Result<OutputView> {
         let position = self.position(slot)?;
+        self.tell_relent();
         let label = || self.label(position);
         if slot.side == Side::Input {
             return fail!(InvalidArgument, "{} is not an output: only outputs can be viewed", label());
@@ -102,6 +103,7 @@ impl Context {
         }
         let known = self.planned(slot)?.desc.dims.is_known();
         let position = self.position_of(slot);
+        self.tell_relent();
         match self.slots[position].last.route {
             Route::Engine => self.value_of(position).ok().map(|view| view.desc),
             _ if known => None,
