@@ -86,7 +86,10 @@ pub unsafe extern "C" fn zb_infer_with(
 unsafe fn lend(lending: &mut Lending<'_>, loan: &zb_loan) -> Result<()> {
     let slot = slots::from_c(loan.slot);
     let capacity = pointers::capacity_of(loan.data, loan.size, loan.capacity);
-    if let (Some(capacity), true, true) = (capacity, loan.desc.is_null(), are_right(loan.flags, slot.side)) {
+    if let Some(capacity) = capacity
+        && loan.desc.is_null()
+        && are_right(loan.flags, slot.side)
+    {
         let access = if slot.side == Side::Input { Access::ReadOnly } else { Access::ReadWrite };
         // SAFETY: the caller's promise.
         if lending.lend_again(slot, unsafe { HostRange::new(loan.data, loan.size, capacity, access) }) {
@@ -121,7 +124,8 @@ unsafe fn lend_with_care(lending: &mut Lending<'_>, loan: &zb_loan, slot: Slot) 
 /// Whether the slot is on the side that the loan was made for.
 #[inline]
 const fn are_right(flags: u32, side: Side) -> bool {
-    matches!((flags, side), (0, _) | (ZB_LOAN_INPUT, Side::Input) | (ZB_LOAN_OUTPUT, Side::Output))
+    let of_side = if matches!(side, Side::Input) { ZB_LOAN_INPUT } else { ZB_LOAN_OUTPUT };
+    flags == of_side || flags == 0
 }
 
 fn check_flags(flags: u32, slot: Slot) -> Result<()> {

@@ -107,11 +107,11 @@ pub fn check_data(data: *const c_void, size: usize, capacity: usize) -> Result<u
 #[inline]
 pub fn capacity_of(data: *const c_void, size: usize, capacity: usize) -> Option<usize> {
     let capacity = if capacity == 0 { size } else { capacity };
-    let is_range = capacity >= size
-        && capacity <= isize::MAX as usize
-        && (data as usize).checked_add(capacity).is_some()
-        && (!data.is_null() || size == 0);
-    is_range.then_some(capacity)
+    // one after the other: each is the rule
+    if capacity < size || capacity > isize::MAX as usize || capacity > !(data as usize) {
+        return None;
+    }
+    (!data.is_null() || size == 0).then_some(capacity)
 }
 
 #[cold]

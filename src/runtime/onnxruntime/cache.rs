@@ -11,7 +11,7 @@ const GROUP: usize = 4;
 const SEEN: usize = 8;
 
 /// The position of the value that is not kept.
-const PASSING: usize = usize::MAX;
+const PASSING: usize = u32::MAX as usize;
 
 /// So many new addresses in a row, and new ones are the rule.
 const RULE: u32 = 128;
@@ -36,7 +36,7 @@ pub struct Cache<V> {
     // one line of the processor's cache: all that the rule looks at, but for the beginning of the description, in the next
     passing: Option<V>,
     trusted: Option<Known>,
-    strangers: Strangers,
+    lately: Lately,
     groups: Box<[Group<V>]>,
     described: Option<Described>,
     room: usize,
@@ -49,44 +49,45 @@ struct Described {
     known: Known,
 }
 
-/// Addresses that are new.
-#[derive(Default)]
-struct Strangers {
-    /// The one that is waited for.
-    sample: usize,
-    /// How many came in a row; from `RULE` on, it goes around.
-    count: u32,
+/// What came lately.
+struct Lately {
+    /// One of the addresses that were new, which is waited for.
+    awaited: usize,
+    /// How many new ones came in a row; from `RULE` on, it goes around.
+    strangers: u32,
+    /// The position of a value that was given away, as `Cache::given` has it.
+    given: u32,
 }
 
-impl Strangers {
-    /// Whether the address is one, as far as can be said without a look at those that are known.
+/// No position.
+const NOWHERE: u32 = u32::MAX - 1;
+
+impl Lately {
+    const NOTHING: Lately = Lately { awaited: 0, strangers: 0, given: NOWHERE };
+
+    /// Whether the address is new, as far as can be said without a look at those that are known.
     #[inline]
-    fn include(&mut self, address: usize) -> bool {
-        if self.count < RULE || address == self.sample {
+    fn is_new(&mut self, address: usize) -> bool {
+        if self.strangers < RULE || address == self.awaited {
             return false;
         }
-        self.count += 1;
-        if self.count == RULE + SPAN {
+        self.strangers += 1;
+        if self.strangers == RULE + SPAN {
             self.wait_for(address);
         }
         true
     }
 
     fn wait_for(&mut self, address: usize) {
-        (self.sample, self.count) = (address, RULE);
+        (self.awaited, self.strangers) = (address, RULE);
     }
 
-    /// One was found to be.
+    /// One was found to be new.
     fn add(&mut self, address: usize) {
-        self.count += 1;
-        if self.count == RULE {
+        self.strangers += 1;
+        if self.strangers == RULE {
             self.wait_for(address);
         }
-    }
-
-    /// One came that is known.
-    fn end(&mut self) {
-        self.count = 0;
     }
 }
 
@@ -151,7 +152,7 @@ impl<V> Cache<V> {
         Cache {
             passing: None,
             trusted: None,
-            strangers: Strangers::default(),
+            lately: Lately::NOTHING,
             groups: Box::default(),
             described: None,
             room: room.div_ceil(GROUP).max(1),
@@ -214,7 +215,7 @@ impl<V> Cache<V> {
     /// Where new addresses are the rule, it takes one that is known for new, at first.
     #[inline]
     pub fn look(&mut self, address: usize) -> Found {
-        if self.strangers.include(address) { Found::Nothing } else { self.look_closely(address) }
+        if self.lately.is_new(address) { Found::Nothing } else { self.look_closely(address) }
     }
 
     #[inline(never)]
@@ -224,11 +225,11 @@ impl<V> Cache<V> {
         let Some(places) = self.groups.get_mut(group) else { return Found::Again };
         let place = places.find(address);
         // the lower half differs for all addresses that differ in their lower 32 bits
-        if place.is_none() && !places.has_seen(mixed as u32) && self.strangers.count < RULE {
-            self.strangers.add(address);
+        if place.is_none() && !places.has_seen(mixed as u32) && self.lately.strangers < RULE {
+            self.lately.add(address);
             return Found::Nothing;
         }
-        self.strangers.end();
+        self.lately.strangers = 0;
         place.map_or(Found::Again, |place| Found::Value(GROUP * group + place))
     }
 
@@ -241,6 +242,21 @@ impl<V> Cache<V> {
         places.serials[place] = serial;
         places.values[place] = Some(value);
         GROUP * group + place
+    }
+
+    /// Remembers a position that was given out.
+    #[inline]
+    pub fn give(&mut self, position: usize) {
+        self.lately.given = position as u32;
+    }
+
+    /// The one that was remembered last.
+    pub fn given(&self) -> Option<usize> {
+        (self.lately.given != NOWHERE).then_some(self.lately.given as usize)
+    }
+
+    pub fn forget_given(&mut self) {
+        self.lately.given = NOWHERE;
     }
 
     /// Lets the passing value go, so that the next one may lie where it was.

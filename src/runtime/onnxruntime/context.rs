@@ -138,9 +138,22 @@ impl OnnxContext {
 
     #[inline]
     fn end_passes(&mut self, loans: &[Loan]) {
+        // both: each notes for itself that it did
+        let (inputs, outputs) = (self.inputs.end_all_passes(), self.outputs.end_all_passes());
+        if !inputs || !outputs {
+            self.end_passes_among_others(loans, inputs, outputs);
+        }
+    }
+
+    #[inline(never)]
+    fn end_passes_among_others(&mut self, loans: &[Loan], are_inputs_done: bool, are_outputs_done: bool) {
         for loan in loans {
-            let (ports, Some(place)) = self.ports(loan.slot) else { continue };
-            ports.end_pass(place);
+            let is_done = if loan.slot.side == Side::Input { are_inputs_done } else { are_outputs_done };
+            if let (ports, Some(place)) = self.ports(loan.slot)
+                && !is_done
+            {
+                ports.end_pass(place);
+            }
         }
     }
 
@@ -222,6 +235,16 @@ impl OnnxContext {
     #[cold]
     fn not_computed<T>(&self, slot: Slot) -> Result<T> {
         fail!(Unbound, "{} has no value: run first; a failed run leaves none", self.slots.label(slot))
+    }
+
+    #[cold]
+    fn lent_run_failed(&mut self, loans: &[Loan], failure: Failure) -> Result<()> {
+        for loan in loans {
+            if let (ports, Some(place)) = self.ports(loan.slot) {
+                ports.note_passed(place, loan.memory);
+            }
+        }
+        self.failed(failure)
     }
 
     #[cold]
@@ -345,7 +368,7 @@ impl EngineContext for OnnxContext {
         self.end_passes(loans);
         match outcome {
             Ok(()) => Ok(()),
-            Err(failure) => self.failed(failure),
+            Err(failure) => self.lent_run_failed(loans, failure),
         }
     }
 
@@ -377,14 +400,14 @@ impl EngineContext for OnnxContext {
         let has_address = self.slots.info(slot).is_ok_and(|info| info.desc.dtype != Dtype::String);
         let (engine, origin) = (self.session.engine, self.origin(slot));
         let (ports, Some(place)) = self.ports(origin) else { return std::ptr::null() };
-        let (memory, value) = match ports.ended(place) {
-            Some((memory, value)) => (Some(memory), value),
-            None => (ports.memory(place), ports.value(place)),
+        let (value, has_memory) = match ports.ended(place) {
+            Some(ended) => ended,
+            None => (ports.value(place), !ports.memory(place).is_some_and(|memory| memory.data().is_null())),
         };
         if !has_address || value.is_null() {
             return std::ptr::null();
         }
-        if memory.is_some_and(|memory| memory.data().is_null()) {
+        if !has_memory {
             // no bytes: the value has some address of ours in the place of the host's NULL
             return std::ptr::null();
         }

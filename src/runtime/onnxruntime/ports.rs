@@ -27,7 +27,7 @@ pub struct Ports {
 struct Port {
     cache: Cache<Owned<OrtValue>>,
     attached: Option<Attached>,
-    /// What was there for the last run only.
+    /// What was there for the last run only, unless the cache has a position that was given.
     ended: Option<Attached>,
     /// When it was attached or detached last.
     changed: u64,
@@ -120,6 +120,11 @@ impl Port {
         self.cache.put_other(memory.data() as usize, value, now, desc, known)
     }
 
+    fn set_ended(&mut self, ended: Option<Attached>) {
+        self.cache.forget_given();
+        self.ended = ended;
+    }
+
     /// The value at a place in the cache; null where none is.
     #[inline]
     fn value_at(&self, position: usize) -> *mut OrtValue {
@@ -158,7 +163,7 @@ impl Ports {
         let position = port.value_over(engine, &new.memory, new.desc, now, check)?;
         port.changed = now;
         port.cache.doubt();
-        port.ended = None;
+        port.set_ended(None);
         self.values[index] = port.value_at(position);
         let before = port.attached.replace(Attached { memory: new.memory, stay: new.stay, position });
         self.count_out(before);
@@ -180,7 +185,7 @@ impl Ports {
         let port = &mut self.ports[index];
         let position = port.value_for_a_run(engine, &new.memory, new.desc, now, check)?;
         let value = port.value_at(position);
-        port.ended = Some(Attached { memory: new.memory, stay: new.stay, position });
+        port.set_ended(Some(Attached { memory: new.memory, stay: new.stay, position }));
         self.values[index] = value;
         self.passing += 1;
         Ok(())
@@ -191,10 +196,21 @@ impl Ports {
     pub fn pass_at_once(&mut self, engine: &Engine, index: usize, memory: &HostRange) -> bool {
         let (Some(port), Some(place)) = (self.ports.get_mut(index), self.values.get_mut(index)) else { return false };
         let Some((position, value)) = port.value_at_once(engine, memory) else { return false };
-        port.ended = Some(Attached { memory: *memory, stay: Stay::OneRun, position });
+        port.cache.give(position);
         *place = value;
         self.passing += 1;
         true
+    }
+
+    /// That run is over. False: it was passed to some slots only, and `end_pass` has to be called for these.
+    #[inline]
+    pub fn end_all_passes(&mut self) -> bool {
+        let are_all = self.passing == self.values.len();
+        if are_all {
+            self.values.iter_mut().for_each(|value| *value = std::ptr::null_mut());
+            self.passing = 0;
+        }
+        are_all
     }
 
     /// That run is over, or does not happen.
@@ -216,7 +232,7 @@ impl Ports {
     /// Takes away what is attached, if anything. The value stays in the cache, where nothing uses it.
     pub fn detach(&mut self, index: usize, now: u64) {
         let port = &mut self.ports[index];
-        port.ended = None;
+        port.set_ended(None);
         port.changed = now;
         port.cache.doubt();
         if let Some(attached) = port.attached.take() {
@@ -234,7 +250,8 @@ impl Ports {
     pub fn end_loans(&mut self, now: u64) {
         for (port, value) in self.ports.iter_mut().zip(&mut self.values) {
             if port.attached.is_some_and(|attached| attached.stay == Stay::OneRun) {
-                port.ended = port.attached.take();
+                let ended = port.attached.take();
+                port.set_ended(ended);
                 port.changed = now;
                 *value = std::ptr::null_mut();
             }
@@ -246,14 +263,26 @@ impl Ports {
     /// A run begins: loans of the one before are not what it is about, those of its own are.
     pub fn forget_ended(&mut self) {
         let unused = self.ports.iter_mut().zip(&self.values).filter(|(_, value)| value.is_null());
-        unused.for_each(|(port, _)| port.ended = None);
+        unused.for_each(|(port, _)| port.set_ended(None));
     }
 
-    /// Memory and value that a slot was lent for the last run.
-    pub fn ended(&self, index: usize) -> Option<(HostRange, *mut OrtValue)> {
+    /// The value that a slot was lent for the last run, and whether there is anything behind it.
+    pub fn ended(&self, index: usize) -> Option<(*mut OrtValue, bool)> {
         let port = &self.ports[index];
+        if let Some(position) = port.cache.given() {
+            return Some((port.value_at(position), true));
+        }
         let ended = port.ended?;
-        Some((ended.memory, port.value_at(ended.position)))
+        Some((port.value_at(ended.position), !ended.memory.data().is_null()))
+    }
+
+    /// After a run that failed: the memory that a slot was passed for it.
+    #[cold]
+    pub fn note_passed(&mut self, index: usize, memory: HostRange) {
+        let port = &mut self.ports[index];
+        if let Some(position) = port.cache.given() {
+            port.set_ended(Some(Attached { memory, stay: Stay::OneRun, position }));
+        }
     }
 
     pub fn is_attached(&self, index: usize) -> bool {
