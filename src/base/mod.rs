@@ -6,6 +6,7 @@ mod desc;
 mod dims;
 mod dtype;
 pub(crate) mod error;
+pub mod hint;
 mod kind;
 pub mod log;
 mod metadata;

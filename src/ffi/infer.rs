@@ -1,10 +1,13 @@
 //! Running on the calling thread.
 
+use std::hint::cold_path;
+
 use super::constants::{ZB_LOAN_INPUT, ZB_LOAN_OUTPUT};
 use super::context::with_running;
 use super::guard::guard;
 use super::layout::{zb_context, zb_infer_options, zb_loan, zb_status};
 use super::{options, pointers, slots};
+use crate::base::hint::likely;
 use crate::base::{Error, Result, Side, Slot, fail};
 use crate::core::Lending;
 use crate::memory::{Access, HostRange};
@@ -29,7 +32,7 @@ use crate::memory::{Access, HostRange};
 pub unsafe extern "C" fn zb_infer(context: *mut zb_context, options: *const zb_infer_options) -> zb_status {
     guard(|| {
         // the rule, and quick
-        if options.is_null() {
+        if likely(options.is_null()) {
             return with_running(context, |state| state.infer(None));
         }
         // SAFETY: the caller's promise.
@@ -61,7 +64,7 @@ pub unsafe extern "C" fn zb_infer_with(
     options: *const zb_infer_options,
 ) -> zb_status {
     guard(|| {
-        let deadline = match options.is_null() {
+        let deadline = match likely(options.is_null()) {
             true => None,
             // SAFETY: the caller's promise.
             false => unsafe { options::read_infer(options) }?,
@@ -96,6 +99,7 @@ unsafe fn lend(lending: &mut Lending<'_>, loan: &zb_loan) -> Result<()> {
             return Ok(());
         }
     }
+    cold_path();
     // SAFETY: the caller's promise.
     unsafe { lend_with_care(lending, loan, slot) }
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
+use crate::base::hint::unlikely;
 use crate::base::{Error, Result, Status, fail, text};
 
 #[cold]
@@ -31,7 +32,7 @@ pub fn check_out<T>(pointer: *mut T, name: &str) -> Result<()> {
 /// The pointer is NULL, or points to `count` values that nobody writes during the call.
 #[inline]
 pub unsafe fn array<'a, T>(pointer: *const T, count: usize, name: &str) -> Result<&'a [T]> {
-    if count == 0 {
+    if unlikely(count == 0) {
         return Ok(&[]);
     }
     if pointer.is_null() {
@@ -108,7 +109,7 @@ pub fn check_data(data: *const c_void, size: usize, capacity: usize) -> Result<u
 pub fn capacity_of(data: *const c_void, size: usize, capacity: usize) -> Option<usize> {
     let capacity = if capacity == 0 { size } else { capacity };
     // one after the other: each is the rule
-    if capacity < size || capacity > isize::MAX as usize || capacity > !(data as usize) {
+    if unlikely(capacity < size || capacity > isize::MAX as usize || capacity > !(data as usize)) {
         return None;
     }
     (!data.is_null() || size == 0).then_some(capacity)

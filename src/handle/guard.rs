@@ -7,6 +7,7 @@ use super::layout::Layout;
 use super::slot::Slot;
 use super::word;
 use crate::sync::{ConstPtr, MutPtr, Ordering};
+use std::hint::cold_path;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
@@ -32,12 +33,14 @@ impl<S, X, L: Layout> Drop for Lease<'_, S, X, L> {
     #[inline]
     fn drop(&mut self) {
         if std::thread::panicking() && !self.unwinding {
+            cold_path();
             self.slot.word.fetch_or(word::POISONED, Ordering::Relaxed);
         }
         // Release: what was done inside comes before the next one's entry, or before the value's end.
         // A subtraction, because it gives back the old value in one instruction, which clearing a bit does not.
         let before = self.slot.word.fetch_sub(self.share, Ordering::Release);
         if word::is_dead_and_unused(before - self.share) {
+            cold_path();
             // SAFETY: this took the word to "dead and unused", which makes this thread the owner of the slot.
             unsafe { self.table.clear(self.index, self.slot) };
         }

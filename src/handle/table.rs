@@ -1,5 +1,7 @@
 //! The table: from handles to values.
 
+use std::hint::cold_path;
+
 use super::chunks::Chunks;
 use super::free::FreeList;
 use super::guard::{Entered, Lease, Pinned};
@@ -126,6 +128,7 @@ impl<S, X, L: Layout> Table<S, X, L> {
         let found = self.find(handle)?;
         let unused = word::live(found.place.generation);
         if let Err(seen) = found.exchange(unused, unused | share) {
+            cold_path();
             found.enter_slowly(seen, share)?;
         }
         // SAFETY: the slot was live and neither RUN nor SHORT when the share was added.

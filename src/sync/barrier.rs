@@ -30,6 +30,7 @@ impl Barrier {
             compiler_fence(Ordering::SeqCst);
             heavy::may_come_here();
         } else {
+            std::hint::cold_path();
             super::announce(place, value);
         }
     }

@@ -4,6 +4,7 @@
 //! is not recognised goes through the checks of `route`, which decide, and find the words for what is wrong.
 
 use super::Context;
+use crate::base::hint::likely;
 use crate::base::{Desc, Side, Slot};
 use crate::memory::{Access, HostRange, page_size};
 
@@ -70,7 +71,7 @@ impl Needs {
     #[inline]
     fn place_is_right(&self, memory: &HostRange) -> bool {
         memory.data() as usize & self.alignment_mask == 0
-            && (memory.capacity() - memory.size() >= self.slack || self.stays_in_page(memory))
+            && (likely(memory.capacity() - memory.size() >= self.slack) || self.stays_in_page(memory))
     }
 
     /// Whether an engine that reads on past the end stays in the page that holds the last byte.

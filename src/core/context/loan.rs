@@ -1,6 +1,7 @@
 //! Loans: memory lent to a slot for one call.
 
 use super::{Attached, Context, Deadline};
+use crate::base::hint::{likely, unlikely};
 use crate::base::{Desc, Result, Side, Slot, fail};
 use crate::memory::HostRange;
 use crate::runtime::Loan;
@@ -20,7 +21,7 @@ impl Lending<'_> {
         let position = context.position_of(slot);
         let Some(again) = context.again.get_mut(position).filter(|_| self.may_relend) else { return false };
         let are_met = again.needs.as_ref().is_some_and(|needs| needs.are_met(slot.side, &memory));
-        if !are_met || again.lent_in == context.call {
+        if unlikely(!are_met || again.lent_in == context.call) {
             return false;
         }
         (again.lent_in, again.with_desc) = (context.call, false);
@@ -66,7 +67,7 @@ impl Context {
         let mut lending = Lending { context: self, may_relend };
         let lent = lend_all(&mut lending);
         let may_relend = lending.may_relend;
-        if may_relend && lent.is_ok() && self.finds_relent() {
+        if likely(may_relend) && lent.is_ok() && likely(self.finds_relent()) {
             self.is_relent = true;
             let result = self.infer(deadline);
             self.is_relent = false;

@@ -6,6 +6,7 @@
 use super::fit::Needs;
 use super::route::Route;
 use super::{Attached, Context, SlotState};
+use crate::base::hint::unlikely;
 use crate::base::room::list;
 use crate::base::{Result, Side};
 use crate::memory::HostRange;
@@ -75,11 +76,11 @@ impl Context {
         let outputs = self.lent.iter().filter(|loan| loan.slot.side == Side::Output);
         for output in outputs {
             let others = self.lent.iter().filter(|loan| loan.slot != output.slot);
-            if others.into_iter().any(|other| may_overlap(&output.memory, &other.memory)) {
+            if unlikely(others.into_iter().any(|other| may_overlap(&output.memory, &other.memory))) {
                 return true;
             }
         }
-        self.relending.has_others && self.is_overlapping_others()
+        unlikely(self.relending.has_others) && self.is_overlapping_others()
     }
 
     #[inline(never)]

@@ -1,12 +1,14 @@
 //! Running.
 
 use std::ffi::CStr;
+use std::hint::cold_path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::report::LastRun;
 use super::route::Route;
 use super::{Attached, Context};
+use crate::base::hint::{likely, unlikely};
 use crate::base::{Desc, Error, Result, Status, fail, text};
 use crate::core::Tensor;
 use crate::core::event::CancelFlag;
@@ -96,13 +98,14 @@ impl Context {
         };
         // here and below, whether it is an error is asked at once: else the whole of it is moved from call to call
         if let Err(error) = self.infer_stoppable(&stop, limits) {
+            cold_path();
             self.stop = Some(stop);
             return Err(error);
         }
         self.stop = Some(stop);
         self.stats.runs += 1;
         // a queue says what its own operations mean, in their order; and a tensor of which one failed is shared
-        if !limits.is_patient && !self.alone {
+        if unlikely(!self.alone) && !limits.is_patient {
             let written = self.uses.iter().filter(|used| used.access == Access::Write);
             written.for_each(|used| used.tensor.line().written_directly());
         }
@@ -113,11 +116,11 @@ impl Context {
     fn infer_stoppable(&mut self, stop: &Arc<Stop>, limits: &Limits<'_>) -> Result<()> {
         // whoever wants this run to end can say so from here on
         let running = stop.begin();
-        if !self.settled && !self.is_relent {
+        if !self.is_relent && unlikely(!self.settled) {
             self.settle(stop)?;
         }
         self.viewable = false;
-        if self.alone && (!stop.is_disturbed() || self.is_alone_after_all(stop)) {
+        if likely(self.alone) && (likely(!stop.is_disturbed()) || self.is_alone_after_all(stop)) {
             return self.run_watched(&running, limits);
         }
         // also of a run that was in progress when somebody took the tensor, which may be this one
@@ -182,15 +185,19 @@ impl Context {
     #[inline(always)]
     fn run_watched(&mut self, running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
         // the rule: only a request of another thread can end it
-        if limits.deadline.is_some() || limits.cancelled.is_some() {
+        if unlikely(limits.deadline.is_some() || limits.cancelled.is_some()) {
             return self.run_limited(running, limits);
         }
         if let Some(cause) = running.cause() {
+            cold_path();
             return Err(stopped(cause, None, NOT_STARTED));
         }
         match self.run_engine() {
             Ok(()) => Ok(()),
-            error => explain_stop(error, running, None),
+            error => {
+                cold_path();
+                explain_stop(error, running, None)
+            }
         }
     }
 
@@ -216,13 +223,13 @@ impl Context {
 
     #[inline(always)]
     fn run_engine(&mut self) -> Result<()> {
-        if !self.remembered {
+        if unlikely(!self.remembered) {
             self.remember_routes();
         }
         if self.is_relent {
             self.remember_relent();
         }
-        if self.copies || self.profile {
+        if unlikely(self.copies || self.profile) {
             return self.run_engine_with_care();
         }
         match self.start_engine() {
@@ -230,7 +237,10 @@ impl Context {
                 self.viewable = true;
                 Ok(())
             }
-            error => error,
+            error => {
+                cold_path();
+                error
+            }
         }
     }
 

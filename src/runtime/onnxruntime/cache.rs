@@ -2,6 +2,7 @@
 
 use ort_sys::ONNXTensorElementDataType as EngineDtype;
 
+use crate::base::hint::unlikely;
 use crate::base::{Desc, Gather, Result};
 
 /// Places of an address.
@@ -68,11 +69,11 @@ impl Lately {
     /// Whether the address is new, as far as can be said without a look at those that are known.
     #[inline]
     fn is_new(&mut self, address: usize) -> bool {
-        if self.strangers < RULE || address == self.awaited {
+        if unlikely(self.strangers < RULE || address == self.awaited) {
             return false;
         }
         self.strangers += 1;
-        if self.strangers == RULE + SPAN {
+        if unlikely(self.strangers == RULE + SPAN) {
             self.wait_for(address);
         }
         true

@@ -12,6 +12,7 @@ use super::ports::{New, Ports};
 use super::run::Runner;
 use super::session::Session;
 use super::{run_failure, shapes, value};
+use crate::base::hint::{likely, unlikely};
 use crate::base::{Desc, Dims, Dtype, Error, Gather, Result, Side, Slot, fail};
 use crate::memory::{Access, HostRange};
 use crate::runtime::{Alignment, Canceller, EngineContext, Facts, Loan, OutputView, Plan, PlannedSlot, Rebind, Stay};
@@ -125,7 +126,7 @@ impl OnnxContext {
     #[inline]
     fn pass(&mut self, loans: &[Loan]) -> Result<()> {
         for (number, loan) in loans.iter().enumerate() {
-            if self.pass_at_once(loan) {
+            if likely(self.pass_at_once(loan)) {
                 continue;
             }
             if let Err(error) = self.pass_with_care(loan) {
@@ -140,7 +141,7 @@ impl OnnxContext {
     fn end_passes(&mut self, loans: &[Loan]) {
         // both: each notes for itself that it did
         let (inputs, outputs) = (self.inputs.end_all_passes(), self.outputs.end_all_passes());
-        if !inputs || !outputs {
+        if unlikely(!inputs || !outputs) {
             self.end_passes_among_others(loans, inputs, outputs);
         }
     }
@@ -189,7 +190,7 @@ impl OnnxContext {
 
     /// Gives back what the engine allocated for outputs.
     fn release_all_made(&mut self) {
-        if std::mem::take(&mut self.made) {
+        if unlikely(std::mem::take(&mut self.made)) {
             let made = (0..self.outputs.len()).filter_map(|place| self.outputs.take_made(place));
             made.for_each(|value| release(self.session.engine, value));
         }
