@@ -92,8 +92,8 @@ fn bind(context: &mut Context, slot: Slot, tensor: Arc<Tensor>) -> Result<()> {
 #[track_caller]
 fn refused<T>(result: Result<T>, status: Status) -> String {
     let error: Error = result.err().expect("the call was not refused");
-    assert_eq!(error.status, status, "{}", error.text);
-    error.text
+    assert_eq!(error.status, status, "{}", error.text());
+    error.into_text()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::room::text;
+use super::room::{boxed, text};
 
 macro_rules! statuses {
     ($($(#[$doc:meta])* $variant:ident = $value:literal, $name:literal;)*) => {
@@ -65,10 +65,13 @@ impl Status {
 }
 
 /// A failed call: its status, and a text that names the object, what was wanted, what was given and what to do.
+///
+/// Two words, so that the results of calls without one travel in registers.
 #[derive(Clone, Debug)]
 pub struct Error {
     pub status: Status,
-    pub text: String,
+    /// `None` where there is none, or no memory for it.
+    text: Option<Box<[String; 1]>>,
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -76,24 +79,38 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     #[cold]
     pub fn new(status: Status, text: impl Into<String>) -> Error {
-        Error { status, text: text.into() }
+        Error { status, text: boxed(text.into()) }
+    }
+
+    pub fn text(&self) -> &str {
+        self.text.as_ref().map_or("", |text| &text[0])
+    }
+
+    pub fn into_text(self) -> String {
+        self.text.map_or_else(String::new, |text| text.into_iter().next().unwrap_or_default())
+    }
+
+    /// The same error with another text, if there is memory for that.
+    #[cold]
+    pub fn with_text(mut self, text: String) -> Error {
+        if let Some(place) = &mut self.text {
+            place[0] = text;
+        }
+        self
     }
 
     /// The same error with the place it happened at put before its text.
     #[cold]
-    pub fn at(mut self, place: impl fmt::Display) -> Error {
-        let placed = text!("{place}: {}", self.text);
+    pub fn at(self, place: impl fmt::Display) -> Error {
+        let placed = text!("{place}: {}", self.text());
         // without memory for both, what happened matters more
-        if placed.len() > self.text.len() {
-            self.text = placed;
-        }
-        self
+        if placed.len() > self.text().len() { self.with_text(placed) } else { self }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {}", self.status.c_name().to_string_lossy(), self.text)
+        write!(out, "{}: {}", self.status.c_name().to_string_lossy(), self.text())
     }
 }
 
@@ -107,7 +124,7 @@ pub fn panic_message(payload: &(dyn std::any::Any + Send)) -> &str {
 #[cold]
 #[inline(never)]
 pub fn failure(status: Status, text: fmt::Arguments<'_>) -> Error {
-    Error { status, text: super::room::format(text) }
+    Error::new(status, super::room::format(text))
 }
 
 /// `fail!(Status, "text {}", value)`: an `Err` with a formatted text.

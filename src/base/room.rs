@@ -71,6 +71,15 @@ pub fn owned(text: &str) -> Result<String> {
     Ok(copy)
 }
 
+/// As `Box::new`, for what can be done without.
+pub fn boxed<T>(value: T) -> Option<Box<[T; 1]>> {
+    let mut one = Vec::new();
+    // without an error for its failure: errors need this
+    one.try_reserve_exact(1).ok()?;
+    one.push(value);
+    one.into_boxed_slice().try_into().ok()
+}
+
 /// As `collect`.
 pub trait Gather: Iterator + Sized {
     /// All items.
@@ -247,7 +256,7 @@ mod tests {
             refused_by_the_system(),
         ] {
             assert_eq!(error.status, Status::OutOfMemory);
-            assert!(error.text.contains("no memory for"), "{}", error.text);
+            assert!(error.text().contains("no memory for"), "{}", error.text());
         }
     }
 

@@ -87,7 +87,7 @@ pub unsafe extern "C" fn zb_event_get_error(
         let Some(outcome) = shared(event)?.outcome() else {
             return fail!(Busy, "the operation is not over: wait for the event first");
         };
-        let text = outcome.error.as_ref().map_or("", |error| error.text.as_str());
+        let text = outcome.error.as_ref().map_or("", |error| error.text());
         // SAFETY: the caller's promise.
         unsafe { copy_text(text, buffer, capacity, needed) }
     })

@@ -85,7 +85,7 @@ mod tests {
         }
         assert_eq!(Buffer::copy_of(b"abc", 64).unwrap().as_slice(), b"abc");
         for size in [usize::MAX - 3, usize::MAX / 2] {
-            assert!(Buffer::zeroed(size, 64).unwrap_err().text.contains("cannot be described"));
+            assert!(Buffer::zeroed(size, 64).unwrap_err().text().contains("cannot be described"));
         }
     }
 
@@ -96,6 +96,6 @@ mod tests {
         let halves = [(); 2].map(|()| Buffer::zeroed(isize::MAX as usize - SLACK, 1));
         let refused = halves.iter().find_map(|half| half.as_ref().err()).unwrap();
         assert_eq!(refused.status, Status::OutOfMemory);
-        assert!(refused.text.contains("no memory for"), "{}", refused.text);
+        assert!(refused.text().contains("no memory for"), "{}", refused.text());
     }
 }

@@ -34,7 +34,7 @@ pub fn process(request: &Request, file: &File, model_at: u64, mut out: File) -> 
     let result = result.unwrap_or_else(|payload| Err(Error::new(Status::Panic, panic_text(payload.as_ref()))));
     match result {
         Ok(()) => tell(Line::Passed),
-        Err(error) => tell(Line::Refused(error.status, error.text)),
+        Err(error) => tell(Line::Refused(error.status, error.into_text())),
     }
     sys::end(0)
 }
@@ -156,8 +156,11 @@ fn ones_for_open(mut dims: Dims) -> Dims {
 /// The host puts the path before every text.
 fn without_path(error: Error, path: &Path) -> Error {
     let start = text!("{}: ", path.display());
-    let text = error.text.strip_prefix(&start).map(|text| text.strip_prefix(&start).unwrap_or(text).to_owned());
-    Error { text: text.unwrap_or(error.text), ..error }
+    let text = error.text().strip_prefix(&start).map(|text| text.strip_prefix(&start).unwrap_or(text).to_owned());
+    match text {
+        Some(text) => error.with_text(text),
+        None => error,
+    }
 }
 
 /// One run with every input lent and every output where the engine puts it; then each output is looked up.

@@ -137,14 +137,14 @@ mod here {
                 std::fs::write(&file, &bytes[..length]).unwrap();
                 let error = check(&file).unwrap_err();
                 assert_eq!(error.status, Status::RuntimeUnavailable, "{length}");
-                assert!(error.text.contains("bytes"), "{length}: {}", error.text);
+                assert!(error.text().contains("bytes"), "{length}: {}", error.text());
             }
             let mut foreign = bytes;
             foreign[18] ^= 1;
             std::fs::write(&file, &foreign).unwrap();
-            assert!(check(&file).unwrap_err().text.contains("another processor"));
+            assert!(check(&file).unwrap_err().text().contains("another processor"));
             std::fs::remove_file(&file).unwrap();
-            assert!(check(Path::new("/")).unwrap_err().text.contains("not a file"));
+            assert!(check(Path::new("/")).unwrap_err().text().contains("not a file"));
         }
     }
 }

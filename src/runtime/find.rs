@@ -46,7 +46,7 @@ pub fn open<T>(names: &Names, explicit: Option<&Path>, accept: impl Fn(&Found) -
                 log::emit(log::Level::Info, &text!("{}: using {}", names.engine, candidate.path.display()));
                 return Ok(opened);
             }
-            Err(error) => story.push(text!("{} ({}): {}", candidate.path.display(), candidate.origin, error.text)),
+            Err(error) => story.push(text!("{} ({}): {}", candidate.path.display(), candidate.origin, error.text())),
         }
     }
     let text = text!("{} cannot be used. Tried: {}. {}", names.engine, story.join("; "), names.hint);

@@ -217,7 +217,7 @@ impl Context {
         if self.copy_policy == CopyPolicy::Allow {
             return Ok(Route::Staged(memory, reason));
         }
-        if !refusal.text.is_empty() {
+        if !refusal.text().is_empty() {
             return Err(refusal);
         }
         fail!(

@@ -191,11 +191,11 @@ impl Model {
 }
 
 /// A declared shape whose size cannot be computed is the model's fault.
-fn as_damage(error: Error) -> Error {
-    match error.status {
-        Status::ShapeMismatch => Error { status: Status::ModelInvalid, ..error },
-        _ => error,
+fn as_damage(mut error: Error) -> Error {
+    if error.status == Status::ShapeMismatch {
+        error.status = Status::ModelInvalid;
     }
+    error
 }
 
 fn map_file(path: &Path) -> Result<memmap2::Mmap> {

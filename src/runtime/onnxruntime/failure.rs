@@ -55,7 +55,7 @@ impl From<Failure> for Error {
 /// Memory of ours that cannot be had, where failures are mostly the engine's.
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure { code: 1, text: error.text }
+        Failure { code: 1, text: error.into_text() }
     }
 }
 

@@ -176,7 +176,7 @@ mod tests {
             assert!(check(&found(Part::Constant, &packed), 16).is_ok(), "types of less than a byte, {kind}");
         }
         let error = check(&found(Part::Constant, &tensor(&[9])), 1).unwrap_err();
-        assert!(error.text.contains("'w'") && error.text.contains("[9]") && error.text.contains("36"), "{error}");
+        assert!(error.text().contains("'w'") && error.text().contains("[9]") && error.text().contains("36"), "{error}");
     }
 
     #[test]

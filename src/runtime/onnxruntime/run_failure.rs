@@ -141,7 +141,7 @@ mod tests {
 
     fn explained(text: &str, promises: &[Promise]) -> Option<(Status, String)> {
         let error = Broken::read(text, promises, name)?.error(&Failure { code: 1, text: text.to_owned() }, name);
-        Some((error.status, error.text))
+        Some((error.status, error.into_text()))
     }
 
     #[test]

@@ -145,7 +145,7 @@ mod tests {
         for given in [&[3, 5][..], &[3], &[-1, 4], &[1 << 62, 4]] {
             let error = planned(&inputs, &[], &[given]).unwrap_err();
             assert_eq!(error.status, Status::ShapeMismatch, "{given:?}");
-            assert!(error.text.contains("input 0 'x'"), "{}", error.text);
+            assert!(error.text().contains("input 0 'x'"), "{}", error.text());
         }
         assert_eq!(planned(&inputs, &[], &[]).unwrap_err().status, Status::InvalidArgument);
         planned(&inputs, &[], &[&[0, 4]]).unwrap();

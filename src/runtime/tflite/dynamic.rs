@@ -85,6 +85,6 @@ mod tests {
         let folder = std::env::temp_dir();
         let error = start(Some(&folder.join("no-such-file.so"))).err().unwrap();
         assert_eq!(error.status, Status::RuntimeUnavailable);
-        assert!(error.text.contains("no-such-file.so") && error.text.contains("no such file"), "{}", error.text);
+        assert!(error.text().contains("no-such-file.so") && error.text().contains("no such file"), "{}", error.text());
     }
 }

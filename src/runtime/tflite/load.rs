@@ -60,7 +60,7 @@ mod tests {
         {
             let error = check_version(bad).unwrap_err();
             assert_eq!(error.status, Status::RuntimeUnavailable);
-            assert!(error.text.contains(part), "{bad}: {}", error.text);
+            assert!(error.text().contains(part), "{bad}: {}", error.text());
         }
     }
 }

@@ -94,7 +94,9 @@ impl Context {
     fn explain(&self, error: Error, shapes: &[Dims], is_rehearsed: bool) -> Error {
         let mut error = error.at(dry_run::given(&self.declared, shapes));
         if is_rehearsed && self.interpreter.has_delegate() {
-            error.text += "; it works without XNNPACK, which the option tflite.xnnpack = \"false\" turns off";
+            let hint = "it works without XNNPACK, which the option tflite.xnnpack = \"false\" turns off";
+            let text = text!("{}; {hint}", error.text());
+            error = error.with_text(text);
         }
         error
     }

@@ -295,7 +295,7 @@ fn one_copy_of_the_engine_for_the_whole_process() {
     let error = load::engine(Some(Path::new("/elsewhere/libtensorflowlite_c.so"))).err().expect("another copy");
     assert_eq!(error.status, Status::InvalidArgument);
     let loaded = load::info().path.unwrap().to_str().unwrap();
-    assert!(error.text.contains("/elsewhere/") && error.text.contains(loaded), "{error}");
+    assert!(error.text().contains("/elsewhere/") && error.text().contains(loaded), "{error}");
 }
 
 #[test]
@@ -305,6 +305,6 @@ fn a_damaged_model_is_refused_with_the_parsers_own_words() {
         let source = ModelSource { bytes: Box::new(damaged.to_vec()), path: None };
         let error = model::Model::open(symbols(), Arc::new(source), u64::MAX).err().expect(name);
         assert_eq!(error.status, Status::ModelInvalid);
-        assert!(error.text.contains(word), "{name}: {error}");
+        assert!(error.text().contains(word), "{name}: {error}");
     }
 }

@@ -121,7 +121,7 @@ fn empty_outputs_are_bound_and_promised() {
         }
         x.range().copy_from(&floats(&[0.0, 1.0, 0.0]).range());
         let error = context.run().unwrap_err();
-        assert_eq!(error.status, crate::base::Status::BufferTooSmall, "{}", error.text);
+        assert_eq!(error.status, crate::base::Status::BufferTooSmall, "{}", error.text());
         context.detach(Slot::output(0));
         context.run().unwrap();
         assert_eq!(context.output(Slot::output(0)).unwrap().desc.dims.as_slice(), [1, 1]);

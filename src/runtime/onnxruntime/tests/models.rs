@@ -21,7 +21,7 @@ fn the_library_stays_what_it_was_loaded_from() {
     OnnxRuntime.load(Some(Path::new(path))).unwrap();
     let error = OnnxRuntime.load(Some(Path::new("/no/such/libonnxruntime.so"))).unwrap_err();
     assert_eq!(error.status, Status::InvalidArgument);
-    assert!(error.text.contains(path) && error.text.contains("/no/such/libonnxruntime.so"), "{}", error.text);
+    assert!(error.text().contains(path) && error.text().contains("/no/such/libonnxruntime.so"), "{}", error.text());
     assert!(OnnxRuntime.info().available && info.reason.is_none() && info.version.is_some());
 }
 
@@ -33,7 +33,7 @@ fn what_is_not_the_library_is_refused_with_the_whole_story() {
         let error = super::super::dynamic::start(Some(wrong)).err().unwrap();
         assert_eq!(error.status, Status::RuntimeUnavailable);
         for word in [&*wrong.to_string_lossy(), "the path given", "ZEROBIND_ONNXRUNTIME_LIB"] {
-            assert!(error.text.contains(word), "{word}: {}", error.text);
+            assert!(error.text().contains(word), "{word}: {}", error.text());
         }
     }
 }
@@ -73,7 +73,7 @@ fn a_context_outlives_its_model() {
 fn options_that_the_engine_refuses_are_the_callers_fault() {
     let model = open("add4.onnx");
     let error = model.session(settings(1, &[("ort.session.session.load_model_format", "ORT")])).err().unwrap();
-    assert_eq!(error.status, Status::InvalidArgument, "{}", error.text);
+    assert_eq!(error.status, Status::InvalidArgument, "{}", error.text());
     model.session(Settings::default()).unwrap();
 }
 
@@ -84,7 +84,7 @@ fn damage_is_found_when_a_model_is_opened() {
     for length in [1, 10, 100, model.len() / 2, model.len() - 1] {
         let error =
             OnnxModel::open(engine.as_ref().unwrap(), from_bytes(model[..length].to_vec()), u64::MAX).err().unwrap();
-        assert_eq!(error.status, Status::ModelInvalid, "{length} bytes: {}", error.text);
+        assert_eq!(error.status, Status::ModelInvalid, "{length} bytes: {}", error.text());
         assert!(length < 10 || OnnxRuntime.recognises(&model[..length]), "{length}");
     }
     for bytes in [vec![], b"\x18\0\0\0ORTM and no more".to_vec(), vec![0; 4096]] {
@@ -107,7 +107,7 @@ fn weights_in_another_file_are_found_by_path_only() {
     let error =
         OnnxModel::open(load::engine(None).unwrap(), from_bytes(bytes_of("external.onnx")), u64::MAX).err().unwrap();
     assert_eq!(error.status, Status::Unsupported);
-    assert!(error.text.contains("external.data"), "{}", error.text);
+    assert!(error.text().contains("external.data"), "{}", error.text());
 }
 
 #[test]

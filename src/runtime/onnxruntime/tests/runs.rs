@@ -78,7 +78,7 @@ fn a_broken_promise_leaves_nothing_to_see() {
         let error = context.run().unwrap_err();
         assert_eq!(error.status, Status::ShapeMismatch);
         for word in ["output 0 'y'", "the 24 bytes", "i64[3,1]", "i64[2,1]", "16 bytes"] {
-            assert!(error.text.contains(word), "{word}: {}", error.text);
+            assert!(error.text().contains(word), "{word}: {}", error.text());
         }
         assert!(context.output(Slot::output(0)).is_err());
     }
@@ -105,9 +105,9 @@ fn a_promise_that_takes_more_room_than_there_is() {
         context.attach(Slot::output(0), y.range().without_slack(), &promise, Stay::Sticky).unwrap();
         for _ in 0..3 {
             let error = context.run().unwrap_err();
-            assert_eq!(error.status, status, "{bytes}: {}", error.text);
+            assert_eq!(error.status, status, "{bytes}: {}", error.text());
             for word in ["output 0 'y'", &format!("the {bytes} bytes"), "i64[3,1]", "i64[16,1]", "takes 128 bytes"] {
-                assert!(error.text.contains(word), "{word}: {}", error.text);
+                assert!(error.text().contains(word), "{word}: {}", error.text());
             }
         }
     }
@@ -161,7 +161,7 @@ fn what_does_not_fit_is_refused_before_the_engine_sees_it() {
     let (x, short) = (floats(&[0.0; 4]), floats(&[0.0; 3]));
     let mut refuse = |slot, memory, desc: Desc, status| {
         let error = context.attach(slot, memory, &desc, Stay::OneRun).unwrap_err();
-        assert_eq!(error.status, status, "{}", error.text);
+        assert_eq!(error.status, status, "{}", error.text());
     };
     let other_type = Desc { dtype: crate::base::Dtype::I32, ..desc };
     let other_shape = Desc { dims: Dims::new(&[2, 2]).unwrap(), ..desc };

@@ -91,5 +91,5 @@ fn a_name_that_does_not_hold() {
     attach(&mut context, Slot::output(0), &y, &desc(&[3]), Stay::Sticky);
     let error = context.run().unwrap_err();
     assert_eq!(error.status, Status::ShapeMismatch);
-    assert!(error.text.contains("f32[2]"), "{}", error.text);
+    assert!(error.text().contains("f32[2]"), "{}", error.text());
 }

@@ -73,7 +73,7 @@ fn nine_nibbles_are_five_bytes() {
         let short = x.range().prefix(4);
         let error = context.attach(Slot::input(0), short, desc, Stay::Sticky).unwrap_err();
         assert_eq!(error.status, Status::BufferTooSmall);
-        assert!(error.text.contains("5 bytes and 4 were given"), "{}", error.text);
+        assert!(error.text().contains("5 bytes and 4 were given"), "{}", error.text());
     }
 }
 
@@ -103,7 +103,7 @@ fn nibbles_are_for_operators_that_know_them() {
     for code in [w::I4, w::U4] {
         let error = unopened(unary("Identity", code, code, &[]).model());
         assert_eq!(error.status, Status::Unsupported);
-        assert!(error.text.contains("Identity"), "{}", error.text);
+        assert!(error.text().contains("Identity"), "{}", error.text());
     }
 }
 
@@ -112,7 +112,7 @@ fn complex_numbers_are_not_for_this_engine() {
     for (code, name) in [(w::C64, "complex64"), (w::C128, "complex128")] {
         let error = unopened(unary("Identity", code, code, &[]).model());
         assert_eq!(error.status, Status::Unsupported);
-        assert!(error.text.contains(name), "{}", error.text);
+        assert!(error.text().contains(name), "{}", error.text());
     }
 }
 
@@ -128,12 +128,12 @@ fn strings_stay_with_the_engine() {
     attach(&mut context, Slot::input(0), &x, &plan.inputs[0].desc, Stay::Sticky);
     let error = context.attach(Slot::output(0), x.range(), &plan.outputs[0].desc, Stay::Sticky).unwrap_err();
     assert_eq!(error.status, Status::Unsupported);
-    assert!(error.text.contains("output 0 'y'") && error.text.contains("string"), "{}", error.text);
+    assert!(error.text().contains("output 0 'y'") && error.text().contains("string"), "{}", error.text());
     for _ in 0..3 {
         context.run().unwrap();
         let error = context.output(Slot::output(0)).unwrap_err();
         assert_eq!(error.status, Status::Unsupported);
-        assert!(error.text.contains("output 0 'y'") && error.text.contains("string"), "{}", error.text);
+        assert!(error.text().contains("output 0 'y'") && error.text().contains("string"), "{}", error.text());
         assert!(context.engine_address(Slot::output(0)).is_null());
     }
 }

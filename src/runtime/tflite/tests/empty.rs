@@ -128,7 +128,7 @@ fn a_batch_of_no_images_is_for_plain_kernels() {
     for _ in 0..3 {
         let error = delegated.plan(&[dims(&[0, 4, 4, 1]), dims(&[1])]).unwrap_err();
         assert!(matches!(error.status, Status::ShapeMismatch | Status::Runtime), "{error}");
-        assert!(error.text.contains("tflite.xnnpack"), "{error}");
+        assert!(error.text().contains("tflite.xnnpack"), "{error}");
         assert_eq!(step(&mut *delegated, &[&[2, 4, 4, 1], &[1]]).1, [10.0; 8]);
     }
 }

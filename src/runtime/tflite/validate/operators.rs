@@ -282,13 +282,13 @@ fn check_tensors(node: &Node) -> Result<()> {
         if *index == -1 {
             return Err(node.fault(text!("input {position} is left out, and it cannot do without")));
         }
-        expect_tensor(graph, format_args!("input {position}"), *index).map_err(|error| node.fault(error.text))?;
+        expect_tensor(graph, format_args!("input {position}"), *index).map_err(|error| node.fault(error.text()))?;
     }
     for (position, index) in operator.outputs.iter().enumerate() {
-        expect_tensor(graph, format_args!("output {position}"), *index).map_err(|error| node.fault(error.text))?;
+        expect_tensor(graph, format_args!("output {position}"), *index).map_err(|error| node.fault(error.text()))?;
     }
     for index in operator.table.ints(field::operator::INTERMEDIATES).filter(|index| *index != -1) {
-        expect_tensor(graph, "an intermediate", index).map_err(|error| node.fault(error.text))?;
+        expect_tensor(graph, "an intermediate", index).map_err(|error| node.fault(error.text()))?;
     }
     Ok(())
 }

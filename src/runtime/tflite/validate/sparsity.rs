@@ -37,7 +37,10 @@ pub fn check(tensor: &Tensor) -> Result<()> {
             return bad(text!("dimension {at} of its sparsity cannot be read"));
         };
         positions = walk(dimension, positions, most_of(tensor, &order, at))
-            .map_err(|error| Error { text: text!("dimension {at} of its sparsity {}", error.text), ..error })?;
+            .map_err(|error| {
+                let text = text!("dimension {at} of its sparsity {}", error.text());
+                error.with_text(text)
+            })?;
     }
     check_count(tensor, positions)
 }

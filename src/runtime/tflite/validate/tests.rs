@@ -23,7 +23,7 @@ fn is_refused(model: &Written, words: &[&str]) {
     let error: Error = check(&model.bytes(), MOST).expect_err("it is damaged");
     assert_eq!(error.status, Status::ModelInvalid, "{error}");
     for word in words {
-        assert!(error.text.contains(word), "no {word:?} in: {error}");
+        assert!(error.text().contains(word), "no {word:?} in: {error}");
     }
 }
 

@@ -50,7 +50,7 @@ fn refused(model: &[u8], words: &[&str]) {
     let error = check(model, MOST).expect_err("it is damaged");
     assert_eq!(error.status, Status::ModelInvalid);
     for word in words {
-        assert!(error.text.contains(word), "no {word:?} in: {error}");
+        assert!(error.text().contains(word), "no {word:?} in: {error}");
     }
 }
 

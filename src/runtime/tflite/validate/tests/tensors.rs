@@ -81,7 +81,7 @@ fn sizes_over_the_limit_are_another_status_for_any_tensor() {
     let error = check(&beyond.bytes(), MOST).unwrap_err();
     assert_eq!(error.status, Status::Unsupported);
     for word in ["tensor 1 'z'", "needs 1048580 bytes, over the limit of 1048576", "max_tensor_bytes"] {
-        assert!(error.text.contains(word), "{error}");
+        assert!(error.text().contains(word), "{error}");
     }
     assert!(check(&beyond.bytes(), MOST + 4).is_ok());
 }
