@@ -86,34 +86,50 @@ impl Context {
     /// Runs with what is bound, until the deadline at most. A call that is refused by a check writes nothing.
     #[inline]
     pub fn infer(&mut self, deadline: Option<Deadline>) -> Result<()> {
-        self.infer_within(&Limits { deadline, ..Limits::default() })
+        match deadline {
+            None => self.infer_freely(),
+            Some(_) => {
+                cold_path();
+                self.infer_within(&Limits { deadline, ..Limits::default() })
+            }
+        }
+    }
+
+    /// Until the engine is done: what is executed here, and nothing else, is what most runs need.
+    #[inline(never)]
+    fn infer_freely(&mut self) -> Result<()> {
+        self.infer_once(None)
     }
 
     /// The same with all that can end a run early.
-    #[inline(always)]
+    #[inline(never)]
     pub fn infer_within(&mut self, limits: &Limits<'_>) -> Result<()> {
+        self.infer_once(Some(limits))
+    }
+
+    #[inline(always)]
+    fn infer_once(&mut self, limits: Option<&Limits<'_>>) -> Result<()> {
         // taken out, as the tensors are below: guards end what they stand for also when an engine panics
         let Some(stop) = self.stop.take() else {
             return fail!(Busy, "the context is running");
         };
-        // here and below, whether it is an error is asked at once: else the whole of it is moved from call to call
-        if let Err(error) = self.infer_stoppable(&stop, limits) {
-            cold_path();
-            self.stop = Some(stop);
-            return Err(error);
-        }
+        let result = self.infer_stoppable(&stop, limits);
         self.stop = Some(stop);
+        if result.is_err() {
+            cold_path();
+            return result;
+        }
         self.stats.runs += 1;
         // a queue says what its own operations mean, in their order; and a tensor of which one failed is shared
-        if unlikely(!self.alone) && !limits.is_patient {
+        if unlikely(!self.alone) && !is_patient(limits) {
             let written = self.uses.iter().filter(|used| used.access == Access::Write);
             written.for_each(|used| used.tensor.line().written_directly());
         }
-        Ok(())
+        result
     }
 
     #[inline(always)]
-    fn infer_stoppable(&mut self, stop: &Arc<Stop>, limits: &Limits<'_>) -> Result<()> {
+    fn infer_stoppable(&mut self, stop: &Arc<Stop>, limits: Option<&Limits<'_>>) -> Result<()> {
         // whoever wants this run to end can say so from here on
         let running = stop.begin();
         if !self.is_relent && unlikely(!self.settled) {
@@ -158,14 +174,14 @@ impl Context {
     }
 
     #[inline(never)]
-    fn run_holding(&mut self, uses: &[Use], running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
+    fn run_holding(&mut self, uses: &[Use], running: &Running<'_>, limits: Option<&Limits<'_>>) -> Result<()> {
         if self.can_vanish {
             self.check_still_there(uses)?;
         }
-        match usage::hold(uses) {
-            Ok(_held) => self.run_watched(running, limits),
-            Err(_) if limits.is_patient => self.run_patiently(uses, running, limits),
-            Err(refused) => {
+        match (usage::hold(uses), limits) {
+            (Ok(_held), _) => self.run_watched(running, limits),
+            (Err(_), Some(limits)) if limits.is_patient => self.run_patiently(uses, running, limits),
+            (Err(refused), _) => {
                 let label = self.label(uses[refused].position);
                 fail!(Busy, "the tensor bound to {label} is in use by a run of another context: wait for it")
             }
@@ -179,15 +195,15 @@ impl Context {
             limits.check()?;
             running.cause().map_or(Ok(()), |cause| Err(stopped(cause, limits.deadline, NOT_STARTED)))
         })?;
-        self.run_watched(running, limits)
+        self.run_watched(running, Some(limits))
     }
 
     #[inline(always)]
-    fn run_watched(&mut self, running: &Running<'_>, limits: &Limits<'_>) -> Result<()> {
-        // the rule: only a request of another thread can end it
-        if unlikely(limits.deadline.is_some() || limits.cancelled.is_some()) {
+    fn run_watched(&mut self, running: &Running<'_>, limits: Option<&Limits<'_>>) -> Result<()> {
+        if let Some(limits) = limits {
             return self.run_limited(running, limits);
         }
+        // the rule: only a request of another thread can end it
         if let Some(cause) = running.cause() {
             cold_path();
             return Err(stopped(cause, None, NOT_STARTED));
@@ -399,6 +415,10 @@ impl Context {
 }
 
 const NOT_STARTED: &str = "before the engine was started: nothing was written";
+
+fn is_patient(limits: Option<&Limits<'_>>) -> bool {
+    limits.is_some_and(|limits| limits.is_patient)
+}
 
 /// What a run that ended early was stopped by.
 #[cold]

@@ -175,7 +175,7 @@ impl EngineModel for OnnxModel {
 
 /// Why a model could not be read.
 fn unreadable(failure: Failure) -> Error {
-    if failure.code == NO_SUCH_FILE {
+    if failure.code() == NO_SUCH_FILE {
         return failure.or(Status::Io);
     }
     // models that are well but for another engine, or for a later version of this one
@@ -185,13 +185,13 @@ fn unreadable(failure: Failure) -> Error {
         "is not a registered function/op",
         "is not currently registered or supported",
     ];
-    let is_foreign = foreign.iter().any(|phrase| failure.text.contains(phrase));
+    let is_foreign = foreign.iter().any(|phrase| failure.text().contains(phrase));
     failure.or(if is_foreign { Status::Unsupported } else { Status::ModelInvalid })
 }
 
 /// Why a model that could be read cannot be opened with other settings.
 fn unacceptable(failure: Failure, settings: &Settings) -> Error {
-    if failure.code == NO_SUCH_FILE {
+    if failure.code() == NO_SUCH_FILE {
         return failure.or(Status::Io);
     }
     if settings.are_special() {

@@ -13,7 +13,7 @@ use crate::base::{Desc, Dims, Error, Gather, MAX_RANK, Slot, Status, text};
 ///
 /// The engine says so only in words, which differ between versions; words that are not understood leave its own text.
 pub fn explain(failure: Failure, slots: &Slots, outputs: &Ports) -> Error {
-    if failure.text.contains("terminate flag") {
+    if failure.text().contains("terminate flag") {
         return Error::new(Status::Cancelled, text!("{failure}"));
     }
     let promise = |(place, output): (usize, &usize)| {
@@ -23,11 +23,11 @@ pub fn explain(failure: Failure, slots: &Slots, outputs: &Ports) -> Error {
     };
     let promises = slots.names.requested().iter().enumerate().filter_map(promise).gather().unwrap_or_default();
     let name = |output: usize| Lossy(slots.names.output(output).to_bytes());
-    if let Some(broken) = Broken::read(&failure.text, &promises, name) {
+    if let Some(broken) = Broken::read(failure.text(), &promises, name) {
         return broken.error(&failure, name);
     }
     let refused = ["nvalid dimensions for", "nvalid rank for", "OrtValue shape verification failed"];
-    let is_shape = refused.iter().any(|words| failure.text.contains(words));
+    let is_shape = refused.iter().any(|words| failure.text().contains(words));
     failure.or(if is_shape { Status::ShapeMismatch } else { Status::Runtime })
 }
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn explained(text: &str, promises: &[Promise]) -> Option<(Status, String)> {
-        let error = Broken::read(text, promises, name)?.error(&Failure { code: 1, text: text.to_owned() }, name);
+        let error = Broken::read(text, promises, name)?.error(&Failure::ours(text), name);
         Some((error.status, error.into_text()))
     }
 
