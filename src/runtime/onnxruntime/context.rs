@@ -101,15 +101,28 @@ impl OnnxContext {
     }
 
     /// Runs with the values in force. What changes after it is not what was computed any more.
-    #[inline]
     fn run_engine(&mut self) -> Outcome<()> {
-        self.made = !self.outputs.are_all_attached();
-        if self.made {
-            self.outputs.forget_ended();
-        }
+        self.begin_outputs();
         self.runner.run(&mut self.inputs, &mut self.outputs)?;
         self.ran = self.tick();
         Ok(())
+    }
+
+    /// The same with some values that are there for this run only.
+    #[inline]
+    fn run_engine_once(&mut self) -> Outcome<()> {
+        self.begin_outputs();
+        self.runner.run_once(&mut self.inputs, &mut self.outputs)?;
+        self.ran = self.tick();
+        Ok(())
+    }
+
+    #[inline]
+    fn begin_outputs(&mut self) {
+        self.made = !self.outputs.are_all_attached();
+        if unlikely(self.made) {
+            self.outputs.forget_ended();
+        }
     }
 
     /// What was attached for the run that is over goes.
@@ -364,7 +377,7 @@ impl EngineContext for OnnxContext {
             self.end_passes(loans);
             return self.unbound(input);
         }
-        let outcome = self.run_engine();
+        let outcome = self.run_engine_once();
         // before anything of a failed run is given back: these values are not the engine's
         self.end_passes(loans);
         match outcome {

@@ -92,13 +92,15 @@ impl Runner {
     pub fn run(&mut self, inputs: &mut Ports, outputs: &mut Ports) -> Outcome<()> {
         if !self.repeats {
             self.repeats = inputs.are_all_sticky() && outputs.are_all_sticky();
-            return self.run_with_values(inputs, outputs);
+            return self.run_once(inputs, outputs);
         }
         self.bind(inputs, outputs)?;
         self.run_bound().unwrap_or_else(|| Err(Failure::ours("no binding was made")))
     }
 
-    fn run_with_values(&self, inputs: &mut Ports, outputs: &mut Ports) -> Outcome<()> {
+    /// The same, and the next run is with other values.
+    #[inline]
+    pub fn run_once(&self, inputs: &mut Ports, outputs: &mut Ports) -> Outcome<()> {
         let api = self.session.engine.api;
         let (given, wanted) = (inputs.values().cast_const().cast(), outputs.values());
         // SAFETY: session, options, names and values are alive and there are as many as said; where a value of an output
