@@ -20,17 +20,25 @@ pub fn guard(body: impl FnOnce() -> Result<()>) -> zb_status {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => ZB_OK,
         Ok(Err(error)) => failed(error),
-        Err(payload) => failed(Error::new(Status::Panic, panic_text(payload.as_ref()))),
+        Err(payload) => panicked(payload.as_ref()),
     }
 }
 
 #[cold]
+#[inline(never)]
 fn failed(error: Error) -> zb_status {
     error_text::keep(&error.text());
     error.status as zb_status
 }
 
 #[cold]
+#[inline(never)]
+fn panicked(payload: &(dyn Any + Send)) -> zb_status {
+    failed(Error::new(Status::Panic, panic_text(payload)))
+}
+
+#[cold]
+#[inline(never)]
 fn refused(barred: Barred) -> zb_status {
     failed(match barred {
         Barred::Logging => {

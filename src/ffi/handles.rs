@@ -56,14 +56,20 @@ impl Handle for zb_event {
 /// The number behind a handle that may not be NULL.
 #[inline]
 pub fn number<T: Handle>(handle: *mut T) -> Result<usize> {
-    if handle.is_null() {
-        return Err(Error::new(Status::NullArgument, text!("the {} is NULL", T::NAME)));
-    }
-    Ok(handle as usize)
+    if handle.is_null() { Err(null::<T>()) } else { Ok(handle as usize) }
+}
+
+// Errors are made in functions of their own: the room that their words take would make frames on the run path larger.
+
+#[cold]
+#[inline(never)]
+fn null<T: Handle>() -> Error {
+    Error::new(Status::NullArgument, text!("the {} is NULL", T::NAME))
 }
 
 /// The error for a handle that does not lead to its object.
 #[cold]
+#[inline(never)]
 pub fn refused<T: Handle>(why: Refused) -> Error {
     let name = T::NAME;
     match why {

@@ -113,7 +113,7 @@ unsafe fn read_shapes(shapes: *const zb_slot_shape, count: usize) -> Result<Vec<
 ///
 /// # Safety
 /// As the header says of `zb_infer_options`.
-#[inline]
+#[inline(never)]
 pub unsafe fn read_infer(options: *const zb_infer_options) -> Result<Option<Deadline>> {
     // SAFETY: the caller's promise.
     let Some(given) = unsafe { versioned::read(options) }? else {

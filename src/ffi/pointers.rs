@@ -35,14 +35,20 @@ pub unsafe fn array<'a, T>(pointer: *const T, count: usize, name: &str) -> Resul
     if unlikely(count == 0) {
         return Ok(&[]);
     }
-    if pointer.is_null() {
-        return fail!(NullArgument, "{name} is NULL, but its count is {count}");
-    }
-    if count > isize::MAX as usize / size_of::<T>().max(1) {
-        return fail!(InvalidArgument, "{name}: a count of {count} is more than memory can hold");
+    if pointer.is_null() || count > isize::MAX as usize / size_of::<T>().max(1) {
+        return Err(no_array(pointer.is_null(), count, name));
     }
     // SAFETY: the caller's promise; the size was checked just now.
     Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
+}
+
+#[cold]
+#[inline(never)]
+fn no_array(is_null: bool, count: usize, name: &str) -> Error {
+    if is_null {
+        return Error::new(Status::NullArgument, text!("{name} is NULL, but its count is {count}"));
+    }
+    Error::new(Status::InvalidArgument, text!("{name}: a count of {count} is more than memory can hold"))
 }
 
 /// A NUL-terminated UTF-8 string.

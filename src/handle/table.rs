@@ -188,6 +188,7 @@ impl<S, X> Found<'_, S, X> {
 
     /// Not alone in the slot, or refused.
     #[cold]
+    #[inline(never)]
     fn enter_slowly(&self, mut seen: u64, share: u64) -> Result<(), Refused> {
         let mut backoff = Backoff::default();
         loop {

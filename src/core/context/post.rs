@@ -82,6 +82,7 @@ impl Post {
 }
 
 #[cold]
+#[inline(never)]
 fn queued() -> Error {
     Error::new(
         Status::Busy,

@@ -115,6 +115,7 @@ impl Context {
     }
 
     /// Puts loans where a run looks that checks everything.
+    #[inline(never)]
     pub(super) fn spread_loans(&mut self) {
         for number in 0..self.lent.len() {
             let loan = self.lent[number];
