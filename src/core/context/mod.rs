@@ -66,17 +66,43 @@ pub struct ContextOptions {
 }
 
 /// One execution state of a model. Used by one thread at a time.
+// What runs look at comes first, in few lines of the processor's cache. What is dropped first may hold addresses of what follows.
+#[repr(C, align(64))]
 pub struct Context {
-    // dropped first: it may hold addresses of what follows
     engine: Box<dyn EngineContext>,
-    // and the count before the tensors, whose release may look at it
+    // before the tensors, whose release may look at the count
     _counted: Option<Counted>,
+    /// `None` during a run.
+    stop: Option<Arc<Stop>>,
+    /// Everything below is checked, attached and unchanged: a run needs nothing but the engine.
+    settled: bool,
+    /// The run differs from the last one in the addresses of its loans only.
+    is_relent: bool,
+    /// When `uses` were listed, nobody else used one of them.
+    alone: bool,
+    /// Some route of the run copies.
+    copies: bool,
+    profile: bool,
+    /// The outputs of the last run can be viewed.
+    viewable: bool,
+    /// `SlotState::last` tells of this run already, but for what `Relending` has to tell it.
+    remembered: bool,
+    /// The shapes that a run would have may be others than the planned ones.
+    shapes_changed: bool,
+    /// The number of the call, to tell its loans.
+    call: u64,
+    inputs: usize,
+    /// The loans of this call.
+    lent: Vec<Loan>,
+    relending: Relending,
+    /// For each of `slots`.
+    again: Vec<Again>,
+    stats: Stats,
+
     facts: Facts,
     copy_policy: CopyPolicy,
-    profile: bool,
     /// Inputs, then outputs.
     slots: Vec<SlotState>,
-    inputs: usize,
     /// The shape that the host asked for, for each input.
     resized: Vec<Option<Dims>>,
     /// `resized` when planning last worked.
@@ -86,38 +112,14 @@ pub struct Context {
     plan: Option<Arc<Plan>>,
     /// Some slots are one tensor of the engine.
     has_twins: bool,
-    /// The shapes that a run would have may be others than the planned ones.
-    shapes_changed: bool,
-    /// Everything below is checked, attached and unchanged: a run needs nothing but the engine.
-    settled: bool,
-    /// The loans of this call.
-    lent: Vec<Loan>,
-    /// The number of the call, to tell its loans.
-    call: u64,
-    /// The run differs from the last one in the addresses of its loans only.
-    is_relent: bool,
-    relending: Relending,
-    /// For each of `slots`.
-    again: Vec<Again>,
     /// Tensors that a settled run uses.
     uses: Vec<Use>,
-    /// When they were listed, nobody else used one of them.
-    alone: bool,
     /// One of them lies in a file that can be cut short.
     can_vanish: bool,
-    /// What is bound now, as queues take it; never the last to hold a tensor.
-    captured: Option<Arc<Captured>>,
-    /// Some route of the run copies.
-    copies: bool,
-    /// The outputs of the last run can be viewed.
-    viewable: bool,
-    /// `SlotState::last` tells of this run already, but for what `Relending` has to tell it.
-    remembered: bool,
     /// The engine was started at least once.
     has_run: bool,
-    stats: Stats,
-    /// `None` during a run.
-    stop: Option<Arc<Stop>>,
+    /// What is bound now, as queues take it; never the last to hold a tensor.
+    captured: Option<Arc<Captured>>,
     model: Arc<Model>,
 }
 

@@ -10,14 +10,16 @@ use crate::base::{Dims, Error, Gather, Result, Status};
 use crate::core::queue::ContextLine;
 
 /// A context, or what stands for it.
+// what a run looks at comes first
+#[repr(C)]
 pub struct Post {
+    line: Arc<ContextLine>,
     context: Box<Context>,
     is_away: bool,
     /// The stand-in of the last time, without tensors.
     spare: Option<Box<Context>>,
     /// For what the context lets go when it comes home, where nothing can be refused any more.
     displaced: Vec<Displaced>,
-    line: Arc<ContextLine>,
 }
 
 impl Post {

@@ -14,15 +14,16 @@ use crate::runtime::Loan;
 
 /// What runs like the last one rely on.
 #[derive(Default)]
+#[repr(C)]
 pub struct Relending {
     /// How many slots were lent; 0: what is said of them does not hold any more.
     slots: usize,
+    has_others: bool,
     /// The loans of the last run, if it was such a run and `SlotState::last` is not told of it yet.
     untold: Vec<Loan>,
     /// Memory of the other slots, inputs first.
     inputs: Vec<HostRange>,
     outputs: Vec<HostRange>,
-    has_others: bool,
 }
 
 /// What another call that lends the slot is held against: one line of the processor's cache.

@@ -11,17 +11,18 @@ use crate::base::{Desc, Gather, Result};
 use crate::memory::{Access, HostRange};
 use crate::runtime::{OutputView, Stay};
 
-/// The slots of one side that the engine is told of.
+/// The slots of one side that the engine is told of: one line of the processor's cache.
+#[repr(align(64))]
 pub struct Ports {
     ports: Vec<Port>,
     /// The values in the order of the slots; null where nothing is attached, unless a run puts one of the engine's there.
     values: Vec<*mut OrtValue>,
-    attached: usize,
-    sticky: usize,
+    attached: u32,
+    sticky: u32,
     /// With memory for one run.
-    lent: usize,
+    lent: u32,
     /// With memory for the run that begins or is in progress, and nothing attached.
-    passing: usize,
+    passing: u32,
 }
 
 struct Port {
@@ -168,8 +169,8 @@ impl Ports {
         let before = port.attached.replace(Attached { memory: new.memory, stay: new.stay, position });
         self.count_out(before);
         self.attached += 1;
-        self.sticky += usize::from(new.stay == Stay::Sticky);
-        self.lent += usize::from(new.stay == Stay::OneRun);
+        self.sticky += u32::from(new.stay == Stay::Sticky);
+        self.lent += u32::from(new.stay == Stay::OneRun);
         Ok(())
     }
 
@@ -205,7 +206,7 @@ impl Ports {
     /// That run is over. False: it was passed to some slots only, and `end_pass` has to be called for these.
     #[inline]
     pub fn end_all_passes(&mut self) -> bool {
-        let are_all = self.passing == self.values.len();
+        let are_all = self.passing as usize == self.values.len();
         if are_all {
             self.values.iter_mut().for_each(|value| *value = std::ptr::null_mut());
             self.passing = 0;
@@ -224,8 +225,8 @@ impl Ports {
     fn count_out(&mut self, before: Option<Attached>) {
         if let Some(before) = before {
             self.attached -= 1;
-            self.sticky -= usize::from(before.stay == Stay::Sticky);
-            self.lent -= usize::from(before.stay == Stay::OneRun);
+            self.sticky -= u32::from(before.stay == Stay::Sticky);
+            self.lent -= u32::from(before.stay == Stay::OneRun);
         }
     }
 
@@ -338,11 +339,11 @@ impl Ports {
 
     /// For the next run.
     pub fn are_all_attached(&self) -> bool {
-        self.attached + self.passing == self.ports.len()
+        (self.attached + self.passing) as usize == self.ports.len()
     }
 
     pub fn are_all_sticky(&self) -> bool {
-        self.sticky == self.ports.len()
+        self.sticky as usize == self.ports.len()
     }
 
     pub fn first_without(&self) -> Option<usize> {

@@ -13,9 +13,15 @@ use super::session::Session;
 use super::terminate::RunOptions;
 
 /// What a run needs besides values, prepared so that a run allocates nothing of ours.
+// what one kind of run needs is in one line of the processor's cache, what the other needs in the next
+#[repr(C, align(64))]
 pub struct Runner {
-    // released before the session: fields go in this order
+    // the binding is released before the session: fields go in this order
     binding: Option<Binding>,
+    /// If the binding has exactly the values in force.
+    bound: Option<BoundRun>,
+    /// Whether the last run was with the same values.
+    repeats: bool,
     /// Cheaper than none: for NULL the engine makes options of its own in each run.
     options: Arc<RunOptions>,
     session: Arc<Session>,
@@ -23,10 +29,6 @@ pub struct Runner {
     output_names: Vec<*const c_char>,
     /// Keeps the texts of the names.
     slots: Arc<Slots>,
-    /// Whether the last run was with the same values.
-    repeats: bool,
-    /// If the binding has exactly the values in force.
-    bound: Option<BoundRun>,
 }
 
 /// A run with the binding, looked up: the objects are those of the runner.
