@@ -1,7 +1,5 @@
 //! Running on the calling thread.
 
-use std::hint::cold_path;
-
 use super::constants::{ZB_LOAN_INPUT, ZB_LOAN_OUTPUT};
 use super::context::with_running;
 use super::guard::guard;
@@ -11,6 +9,7 @@ use crate::base::hint::likely;
 use crate::base::{Error, Result, Side, Slot, fail};
 use crate::core::Lending;
 use crate::memory::{Access, HostRange};
+use crate::runtime::Loan;
 
 /// Runs the context on the calling thread with what is bound to it. When it returns ZB_OK, bound outputs are complete.
 ///
@@ -72,9 +71,11 @@ pub unsafe extern "C" fn zb_infer_with(
         // SAFETY: the caller's promise.
         let loans = unsafe { pointers::array(loans, count, "loans") }?;
         with_running(context, |state| {
-            state.infer_with(deadline, |lending| {
+            // SAFETY: the caller's promise for the memory of each loan.
+            let at_once = loans.iter().map(|loan| unsafe { read_at_once(loan) });
+            state.infer_lent(deadline, at_once, |lending| {
                 for loan in loans {
-                    // SAFETY: the caller's promise for the memory of each loan.
+                    // SAFETY: as above.
                     unsafe { lend(lending, loan) }?;
                 }
                 Ok(())
@@ -83,33 +84,28 @@ pub unsafe extern "C" fn zb_infer_with(
     })
 }
 
+/// What is the rule: memory, and nothing but memory. `None` says nothing.
+///
 /// # Safety
 /// The memory is as the loan says until the call of the ABI returns.
 #[inline]
-unsafe fn lend(lending: &mut Lending<'_>, loan: &zb_loan) -> Result<()> {
+unsafe fn read_at_once(loan: &zb_loan) -> Option<Loan> {
     let slot = slots::from_c(loan.slot);
-    let capacity = pointers::capacity_of(loan.data, loan.size, loan.capacity);
-    if let Some(capacity) = capacity
-        && loan.desc.is_null()
-        && are_right(loan.flags, slot.side)
-    {
-        let access = if slot.side == Side::Input { Access::ReadOnly } else { Access::ReadWrite };
-        // SAFETY: the caller's promise.
-        if lending.lend_again(slot, unsafe { HostRange::new(loan.data, loan.size, capacity, access) }) {
-            return Ok(());
-        }
+    let capacity = pointers::capacity_at_once(loan.data, loan.size, loan.capacity)?;
+    if !loan.desc.is_null() || !are_right(loan.flags, slot.side) {
+        return None;
     }
-    cold_path();
+    let access = if slot.side == Side::Input { Access::ReadOnly } else { Access::ReadWrite };
     // SAFETY: the caller's promise.
-    unsafe { lend_with_care(lending, loan, slot) }
+    Some(Loan { slot, memory: unsafe { HostRange::new(loan.data, loan.size, capacity, access) } })
 }
 
 /// Where anything may be new, or wrong.
 ///
 /// # Safety
 /// As above.
-#[inline(never)]
-unsafe fn lend_with_care(lending: &mut Lending<'_>, loan: &zb_loan, slot: Slot) -> Result<()> {
+unsafe fn lend(lending: &mut Lending<'_>, loan: &zb_loan) -> Result<()> {
+    let slot = slots::from_c(loan.slot);
     let place = |error: Error| error.at(slot);
     let capacity = pointers::check_data(loan.data, loan.size, loan.capacity).map_err(place)?;
     let access = if slot.side == Side::Input { Access::ReadOnly } else { Access::ReadWrite };

@@ -1,6 +1,7 @@
 //! Pointers from C: checked before they are used.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::hint::cold_path;
 
 use crate::base::hint::unlikely;
 use crate::base::{Error, Result, Status, fail, text};
@@ -102,23 +103,25 @@ fn check_length(length: usize, name: &str) -> Result<()> {
 }
 
 /// Checks data with its size and capacity; gives the capacity (0 stands for `size`).
-#[inline]
 pub fn check_data(data: *const c_void, size: usize, capacity: usize) -> Result<usize> {
-    match capacity_of(data, size, capacity) {
-        Some(capacity) => Ok(capacity),
-        None => no_range(data, size, capacity),
-    }
+    let taken = if capacity == 0 { size } else { capacity };
+    let is_range = taken >= size
+        && taken <= isize::MAX as usize
+        && (data as usize).checked_add(taken).is_some()
+        && (!data.is_null() || size == 0);
+    if is_range { Ok(taken) } else { no_range(data, size, capacity) }
 }
 
-/// The same without words for what is wrong.
+/// The same for what is the rule, in a few comparisons: there is memory, in the lower half of all addresses. `None` says nothing.
 #[inline]
-pub fn capacity_of(data: *const c_void, size: usize, capacity: usize) -> Option<usize> {
+pub fn capacity_at_once(data: *const c_void, size: usize, capacity: usize) -> Option<usize> {
     let capacity = if capacity == 0 { size } else { capacity };
-    // one after the other: each is the rule
-    if unlikely(capacity < size || capacity > isize::MAX as usize || capacity > !(data as usize)) {
+    let end = (data as usize).checked_add(capacity)?;
+    if capacity < size || end > isize::MAX as usize || data.is_null() {
+        cold_path();
         return None;
     }
-    (!data.is_null() || size == 0).then_some(capacity)
+    Some(capacity)
 }
 
 #[cold]

@@ -24,6 +24,7 @@ struct Wanted {
 /// What memory for a slot has to be, whatever is said that it holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
+    /// Above 0.
     bytes: usize,
     alignment_mask: usize,
     slack: usize,
@@ -62,10 +63,10 @@ impl Fit {
 }
 
 impl Needs {
-    /// Whether memory lent to a slot of this side is right, with nothing to spare.
+    /// Whether memory lent to the slot, to be written if it is an output, is right with nothing to spare.
     #[inline]
-    pub fn are_met(&self, side: Side, memory: &HostRange) -> bool {
-        self.side == side && memory.size() == self.bytes && self.place_is_right(memory)
+    pub fn are_met(&self, memory: &HostRange) -> bool {
+        memory.size() == self.bytes && self.place_is_right(memory)
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Loans: memory lent to a slot for one call.
 
 use super::{Attached, Context, Deadline};
-use crate::base::hint::{likely, unlikely};
+use crate::base::hint::likely;
 use crate::base::{Desc, Result, Side, Slot, fail};
 use crate::memory::HostRange;
 use crate::runtime::Loan;
@@ -14,38 +14,19 @@ pub struct Lending<'a> {
 }
 
 impl Lending<'_> {
-    /// Lends memory, as what the slot is now, if a call that lends the same slots again needs nothing more. Else nothing changes.
-    #[inline]
-    pub fn lend_again(&mut self, slot: Slot, memory: HostRange) -> bool {
-        let context = &mut *self.context;
-        let position = context.position_of(slot);
-        let Some(again) = context.again.get_mut(position).filter(|_| self.may_relend) else { return false };
-        let are_met = again.needs.as_ref().is_some_and(|needs| needs.are_met(slot.side, &memory));
-        if unlikely(!are_met || again.lent_in == context.call) {
-            return false;
-        }
-        (again.lent_in, again.with_desc) = (context.call, false);
-        context.lent.push(Loan { slot, memory });
-        true
-    }
-
     /// Lends memory to a slot; without a desc, as what the slot is now.
     pub fn lend(&mut self, slot: Slot, memory: HostRange, desc: Option<&Desc>) -> Result<()> {
-        let may_relend = self.may_relend;
         let context = &mut *self.context;
         let position = context.position(slot)?;
-        let (state, again) = (&mut context.slots[position], &mut context.again[position]);
-        if std::mem::replace(&mut again.lent_in, context.call) == context.call {
+        let is_wanted = self.may_relend && context.is_wanted_again(context.lent.len(), slot);
+        let state = &mut context.slots[position];
+        if std::mem::replace(&mut state.lent_in, context.call) == context.call {
             return context.named_twice(position);
         }
         // one with room to spare may have to hold another shape, if a later loan gives it
-        if may_relend
-            && again.needs.is_some()
-            && state.fit.bytes() == Some(memory.size())
-            && state.fit.accepts(&memory, desc)
-        {
-            again.with_desc = desc.is_some();
-            context.lent.push(Loan { slot, memory: memory.prefix(state.fit.bytes().unwrap_or_default()) });
+        if is_wanted && state.fit.bytes() == Some(memory.size()) && state.fit.accepts(&memory, desc) {
+            state.lent_with_desc = desc.is_some();
+            context.lent.push(Loan { slot, memory });
             return Ok(());
         }
         if std::mem::take(&mut self.may_relend) {
@@ -56,28 +37,46 @@ impl Lending<'_> {
 }
 
 impl Context {
+    /// As `infer_with`, where `at_once` gives the loans too: `None` for one that more has to be said about than slot and memory.
+    #[inline]
+    pub fn infer_lent(
+        &mut self,
+        deadline: Option<Deadline>,
+        at_once: impl ExactSizeIterator<Item = Option<Loan>>,
+        lend_all: impl FnOnce(&mut Lending<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if likely(self.relend(at_once)) {
+            return self.infer_relent(deadline);
+        }
+        self.infer_with(deadline, lend_all)
+    }
+
     /// Runs once with the memory that `lend_all` lends to some slots. However it ends, nothing of that memory is kept.
+    #[inline(never)]
     pub fn infer_with(
         &mut self,
         deadline: Option<Deadline>,
         lend_all: impl FnOnce(&mut Lending<'_>) -> Result<()>,
     ) -> Result<()> {
         self.call += 1;
-        let may_relend = self.may_relend();
-        let mut lending = Lending { context: self, may_relend };
+        let mut lending = Lending { context: self, may_relend: true };
         let lent = lend_all(&mut lending);
-        let may_relend = lending.may_relend;
-        if likely(may_relend) && lent.is_ok() && likely(self.finds_relent()) {
-            self.is_relent = true;
-            let result = self.infer(deadline);
-            self.is_relent = false;
-            self.lent.clear();
-            return result;
-        }
-        if may_relend {
+        if lending.may_relend {
+            if lent.is_ok() && self.relend_lent() {
+                self.lent.clear();
+                return self.infer_relent(deadline);
+            }
             self.spread_loans();
         }
         self.infer_spread(deadline, lent)
+    }
+
+    #[inline]
+    fn infer_relent(&mut self, deadline: Option<Deadline>) -> Result<()> {
+        self.is_relent = true;
+        let result = self.infer(deadline);
+        self.is_relent = false;
+        result
     }
 
     /// Runs with loans that are all where a run looks that checks everything.

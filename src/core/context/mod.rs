@@ -41,7 +41,7 @@ pub use run::{Deadline, Limits};
 pub use shapes::{Requirements, SlotFacts};
 
 use fit::Fit;
-use relend::{Again, Relending};
+use relend::Relending;
 use report::LastRun;
 use route::Route;
 use run::Use;
@@ -95,8 +95,6 @@ pub struct Context {
     /// The loans of this call.
     lent: Vec<Loan>,
     relending: Relending,
-    /// For each of `slots`.
-    again: Vec<Again>,
     stats: Stats,
 
     facts: Facts,
@@ -130,6 +128,9 @@ struct SlotState {
     /// Memory and desc of a loan; only inside a call.
     loan: Option<HostRange>,
     loan_desc: Option<Desc>,
+    /// The last call that lent memory to the slot one by one, and whether with the desc that the slot has.
+    lent_in: u64,
+    lent_with_desc: bool,
     /// What the host had asked for before the loan gave the input another shape.
     resized_before_loan: Option<Option<Dims>>,
     attached: Attached,
@@ -191,7 +192,6 @@ impl Context {
             call: 0,
             is_relent: false,
             relending: Relending::new(inputs + outputs)?,
-            again: (0..inputs + outputs).map(|_| Again::default()).gather()?,
             uses: list(inputs + outputs)?,
             alone: false,
             can_vanish: false,

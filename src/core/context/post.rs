@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::away::Away;
-use super::relend::{Again, Relending};
+use super::relend::Relending;
 use super::{Captured, Context, Displaced, SlotState};
 use crate::base::room::{copied, list, reserve};
 use crate::base::{Dims, Error, Gather, Result, Status};
@@ -135,7 +135,6 @@ impl Context {
             call: 0,
             is_relent: false,
             relending: Relending::default(),
-            again: self.slots.iter().map(|_| Again::default()).gather()?,
             uses: Vec::new(),
             alone: false,
             can_vanish: false,

@@ -3,12 +3,14 @@
 //! A host whose buffers move lends the same slots in every call, and nothing but addresses differs from the call before. So
 //! a call that lends exactly those, with memory that is right at first sight, looks at these addresses and at nothing else.
 
+use std::hint::cold_path;
+
 use super::fit::Needs;
 use super::route::Route;
 use super::{Attached, Context, SlotState};
 use crate::base::hint::unlikely;
 use crate::base::room::list;
-use crate::base::{Result, Side};
+use crate::base::{Result, Side, Slot};
 use crate::memory::HostRange;
 use crate::runtime::Loan;
 
@@ -16,26 +18,25 @@ use crate::runtime::Loan;
 #[derive(Default)]
 #[repr(C)]
 pub struct Relending {
-    /// How many slots were lent; 0: what is said of them does not hold any more.
-    slots: usize,
+    /// What the loans of such a run have to be, in their order. Empty: nothing of this holds any more.
+    wanted: Vec<Again>,
+    /// A place for each of them.
+    next: Vec<Loan>,
+    /// The loans of the last such run.
+    last: Vec<Loan>,
+    /// `SlotState::last` is not told of `last` yet.
+    is_untold: bool,
     has_others: bool,
-    /// The loans of the last run, if it was such a run and `SlotState::last` is not told of it yet.
-    untold: Vec<Loan>,
-    /// Memory of the other slots, inputs first.
+    /// Memory of the other slots.
     inputs: Vec<HostRange>,
     outputs: Vec<HostRange>,
 }
 
-/// What another call that lends the slot is held against: one line of the processor's cache.
-#[derive(Default)]
+/// What a loan is held against: one line of the processor's cache.
 #[repr(align(64))]
-pub struct Again {
-    /// `None`: such a call needs more than memory there.
-    pub needs: Option<Needs>,
-    /// The last call that lent memory to the slot.
-    pub lent_in: u64,
-    /// What was lent then, and was right at first sight, came with its desc.
-    pub with_desc: bool,
+struct Again {
+    slot: Slot,
+    needs: Needs,
 }
 
 /// Quicker than `overlaps`, for ranges that are not empty; those which go on beyond the end of all addresses go on at 0.
@@ -46,39 +47,77 @@ fn may_overlap(a: &HostRange, b: &HostRange) -> bool {
 }
 
 impl Relending {
-    /// For that many slots.
+    /// For up to so many loans.
     pub fn new(count: usize) -> Result<Relending> {
-        Ok(Relending { untold: list(count)?, ..Relending::default() })
+        Ok(Relending { wanted: list(count)?, next: list(count)?, last: list(count)?, ..Relending::default() })
     }
 
     /// The loans of the run, from where it is remembered.
     #[inline]
     pub fn loans(&self) -> &[Loan] {
-        &self.untold
+        &self.last
+    }
+
+    /// Whether it is about these loans, in this order.
+    #[inline]
+    fn is_about(&self, count: usize) -> bool {
+        self.wanted.len() == count && count != 0
     }
 }
 
 impl Context {
-    /// Whether loans of the same slots, right at first sight, make such a call.
+    /// Whether a slot, in its turn, is lent again what it may be lent for such a run.
     #[inline]
-    pub(super) fn may_relend(&self) -> bool {
-        self.relending.slots != 0 && !self.shapes_changed
+    pub(super) fn is_wanted_again(&self, turn: usize, slot: Slot) -> bool {
+        !self.shapes_changed && self.relending.wanted.get(turn).is_some_and(|again| again.slot == slot)
     }
 
-    /// Whether what was lent, each right at first sight, does.
+    /// Takes the loans of such a run: `None` for what is not right at first sight. False: it is none, and nothing was done.
     #[inline]
-    pub(super) fn finds_relent(&self) -> bool {
-        self.lent.len() == self.relending.slots && !self.is_overlapping()
+    pub(super) fn relend(&mut self, loans: impl ExactSizeIterator<Item = Option<Loan>>) -> bool {
+        let Relending { wanted, next, .. } = &mut self.relending;
+        if self.shapes_changed || wanted.len() != loans.len() || wanted.is_empty() {
+            return false;
+        }
+        for (loan, (again, place)) in loans.zip(wanted.iter().zip(next)) {
+            match loan {
+                Some(Loan { slot, memory }) if slot == again.slot && again.needs.are_met(&memory) => {
+                    place.memory = memory
+                }
+                _ => {
+                    cold_path();
+                    return false;
+                }
+            }
+        }
+        !self.is_overlapping()
+    }
+
+    /// The same with loans that were looked at one by one.
+    pub(super) fn relend_lent(&mut self) -> bool {
+        if !self.relending.is_about(self.lent.len()) {
+            return false;
+        }
+        for (place, loan) in self.relending.next.iter_mut().zip(&self.lent) {
+            place.memory = loan.memory;
+        }
+        !self.is_overlapping()
     }
 
     /// As `check_overlap` has it, which finds the words. Where this cannot tell, it says yes.
     #[inline]
     fn is_overlapping(&self) -> bool {
-        let outputs = self.lent.iter().filter(|loan| loan.slot.side == Side::Output);
-        for output in outputs {
-            let others = self.lent.iter().filter(|loan| loan.slot != output.slot);
-            if unlikely(others.into_iter().any(|other| may_overlap(&output.memory, &other.memory))) {
-                return true;
+        let mut had_output = false;
+        let loans = self.relending.next.as_slice();
+        for (count, loan) in loans.iter().enumerate() {
+            let is_output = loan.slot.side == Side::Output;
+            if is_output || had_output {
+                let mut earlier = loans[..count].iter();
+                let is_meant = |other: &Loan| is_output || other.slot.side == Side::Output;
+                if unlikely(earlier.any(|other| is_meant(other) && may_overlap(&loan.memory, &other.memory))) {
+                    return true;
+                }
+                had_output = true;
             }
         }
         unlikely(self.relending.has_others) && self.is_overlapping_others()
@@ -86,7 +125,7 @@ impl Context {
 
     #[inline(never)]
     fn is_overlapping_others(&self) -> bool {
-        self.lent.iter().any(|loan| {
+        self.relending.next.iter().any(|loan| {
             let overlaps = |taken: &HostRange| loan.memory.overlaps(taken);
             let is_output = loan.slot.side == Side::Output;
             self.relending.outputs.iter().any(overlaps) || is_output && self.relending.inputs.iter().any(overlaps)
@@ -96,23 +135,27 @@ impl Context {
     /// Keeps the loans of such a run, in the place of those of the one before, for who asks for a report.
     #[inline]
     pub(super) fn remember_relent(&mut self) {
-        std::mem::swap(&mut self.lent, &mut self.relending.untold);
-        self.stats.rebinds += self.relending.untold.len() as u64;
+        let Relending { next, last, is_untold, .. } = &mut self.relending;
+        std::mem::swap(next, last);
+        *is_untold = true;
+        self.stats.rebinds += last.len() as u64;
     }
 
     /// Has `last` of all slots tell of the last run. Whoever looks at it or changes it does this first.
     pub(super) fn tell_relent(&mut self) {
-        for number in 0..self.relending.untold.len() {
-            let loan = self.relending.untold[number];
+        if !std::mem::take(&mut self.relending.is_untold) {
+            return;
+        }
+        for number in 0..self.relending.last.len() {
+            let loan = self.relending.last[number];
             let position = self.position_of(loan.slot);
             self.slots[position].last.move_to(loan.memory);
         }
-        self.relending.untold.clear();
     }
 
     /// The same for a `last` that tells of another run from now on.
     pub(super) fn forget_relent(&mut self) {
-        self.relending.untold.clear();
+        self.relending.is_untold = false;
     }
 
     /// Puts loans where a run looks that checks everything.
@@ -124,7 +167,7 @@ impl Context {
             let slot = &mut self.slots[position];
             slot.loan = Some(loan.memory);
             // if it was given, it was this one
-            slot.loan_desc = slot.fit.desc().filter(|_| self.again[position].with_desc).copied();
+            slot.loan_desc = slot.fit.desc().filter(|_| slot.lent_with_desc).copied();
         }
     }
 
@@ -138,33 +181,35 @@ impl Context {
         if !is_plain || !self.lent.iter().all(is_direct) {
             return self.unsettle();
         }
-        self.again.iter_mut().for_each(|again| again.needs = None);
-        for number in 0..self.lent.len() {
-            let position = self.position_of(self.lent[number].slot);
-            self.again[position].needs = self.slots[position].fit.needs();
+        let Relending { wanted, next, last, inputs, outputs, has_others, .. } = &mut self.relending;
+        // there is room for as many loans as there are slots
+        for list in [&mut *next, &mut *last] {
+            list.clear();
+            list.extend_from_slice(&self.lent);
         }
-        let (inputs, outputs) = self.slots.split_at(self.inputs);
-        let (inputs_again, outputs_again) = self.again.split_at(self.inputs);
-        let other =
-            |(slot, again): (&SlotState, &Again)| slot.route.memory().filter(|_| again.needs.is_none()).copied();
-        self.relending.inputs.clear();
-        self.relending.outputs.clear();
-        if self.relending.inputs.try_reserve(inputs.len()).is_err()
-            || self.relending.outputs.try_reserve(outputs.len()).is_err()
-        {
+        wanted.clear();
+        for loan in &self.lent {
+            let position = if loan.slot.side == Side::Input { loan.slot.index } else { self.inputs + loan.slot.index };
+            wanted.extend(self.slots[position].fit.needs().map(|needs| Again { slot: loan.slot, needs }));
+        }
+        let (inputs_of_all, outputs_of_all) = self.slots.split_at(self.inputs);
+        inputs.clear();
+        outputs.clear();
+        if inputs.try_reserve(inputs_of_all.len()).is_err() || outputs.try_reserve(outputs_of_all.len()).is_err() {
             // the call worked; later ones are looked at in full
             return self.unsettle();
         }
-        self.relending.inputs.extend(inputs.iter().zip(inputs_again).filter_map(other));
-        self.relending.outputs.extend(outputs.iter().zip(outputs_again).filter_map(other));
-        self.relending.has_others = !self.relending.inputs.is_empty() || !self.relending.outputs.is_empty();
-        self.relending.slots = self.lent.len();
+        let call = self.call;
+        let other = |slot: &SlotState| slot.route.memory().filter(|_| slot.lent_in != call).copied();
+        inputs.extend(inputs_of_all.iter().filter_map(other));
+        outputs.extend(outputs_of_all.iter().filter_map(other));
+        *has_others = !inputs.is_empty() || !outputs.is_empty();
     }
 
     /// What runs relied on does not hold any more.
     #[inline]
     pub(super) fn unsettle(&mut self) {
         self.settled = false;
-        self.relending.slots = 0;
+        self.relending.wanted.clear();
     }
 }
