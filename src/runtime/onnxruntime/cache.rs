@@ -260,17 +260,15 @@ impl<V> Cache<V> {
         self.lately.given = NOWHERE;
     }
 
-    /// Lets the passing value go, so that the next one may lie where it was.
+    /// Has a value here that lasts until the next one of its kind, and says where. The one before goes first, so that the new
+    /// one may lie where it was; only then `make` is told what values describe, which would have to be kept meanwhile.
     #[inline]
-    pub fn end_passing(&mut self) {
+    pub fn pass_next(&mut self, make: impl FnOnce(&Desc, Known) -> Option<V>) -> Option<(usize, &V)> {
         self.passing = None;
-    }
-
-    /// Has a value here that lasts until the next one of its kind.
-    #[inline]
-    pub fn pass(&mut self, value: V) -> usize {
-        self.passing = Some(value);
-        PASSING
+        let value = make(&self.described.as_ref()?.desc, self.trusted?)?;
+        // nothing is there that would have to be dropped
+        std::mem::forget(self.passing.replace(value));
+        self.passing.as_ref().map(|value| (PASSING, value))
     }
 
     /// Lets all go and puts in the first value of another description. On failure nothing changes.
@@ -364,7 +362,7 @@ mod tests {
         let (position, is_made) = match cache.look(address) {
             Found::Value(position) => (position, false),
             Found::Again => (cache.put(address, address, turn), true),
-            Found::Nothing => (cache.pass(address), true),
+            Found::Nothing => (cache.pass_next(|_, _| Some(address)).unwrap().0, true),
         };
         assert_eq!(cache.value(position), Some(&address));
         is_made

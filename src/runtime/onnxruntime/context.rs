@@ -184,7 +184,7 @@ impl OnnxContext {
                 _ => return false,
             },
         };
-        ports.pass_at_once(self.session.engine, place, memory)
+        ports.pass_at_once(&self.session, place, memory)
     }
 
     #[inline(never)]

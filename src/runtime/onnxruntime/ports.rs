@@ -5,6 +5,7 @@ use ort_sys::OrtValue;
 use super::cache::{Cache, Found};
 use super::load::Engine;
 use super::owned::Owned;
+use super::session::Session;
 use super::value;
 use crate::base::room::filled;
 use crate::base::{Desc, Gather, Result};
@@ -70,8 +71,7 @@ impl Port {
         self.make_other(engine, memory, desc, now)
     }
 
-    /// The same for one run, with a description that changes with the plan only: the value is kept if one for this address was
-    /// made lately.
+    /// The same for one run, with a description that changes with the plan only.
     fn value_for_a_run(
         &mut self,
         engine: &Engine,
@@ -88,29 +88,28 @@ impl Port {
         let address = memory.data() as usize;
         match self.cache.look(address) {
             Found::Value(position) if memory.size() >= known.bytes => Ok(position),
-            Found::Nothing => {
-                self.cache.end_passing();
-                Ok(self.cache.pass(value::over(engine, memory, desc, known)?))
-            }
             // of too small memory as well, which is refused there
             _ => Ok(self.cache.put(address, value::over(engine, memory, desc, known)?, now)),
         }
     }
 
-    /// The same with the value, where there is nothing to be said about it, nor to be kept.
+    /// The same with the value, where there is nothing to be said about it. It is not to be kept, unless one for this address
+    /// was made lately: then the other way does that.
     #[inline]
-    fn value_at_once(&mut self, engine: &Engine, memory: &HostRange) -> Option<(usize, *mut OrtValue)> {
-        let known = self.cache.trusted().filter(|known| memory.size() >= known.bytes && !memory.data().is_null())?;
-        let position = match self.cache.look(memory.data() as usize) {
+    fn value_at_once(&mut self, session: &Session, memory: &HostRange) -> Option<(usize, *mut OrtValue)> {
+        let data = memory.data();
+        if data.is_null() || memory.size() < self.cache.trusted()?.bytes {
+            return None;
+        }
+        match self.cache.look(data as usize) {
             Found::Nothing => {
-                self.cache.end_passing();
-                let value = value::create(engine, memory.data(), self.cache.desc()?.dims.as_slice(), known).ok()?;
-                self.cache.pass(value)
+                let make = |desc: &Desc, known| value::create(session.engine, data, desc.dims.as_slice(), known).ok();
+                let (position, value) = self.cache.pass_next(make)?;
+                Some((position, value.as_ptr()))
             }
-            Found::Value(position) => position,
-            Found::Again => return None,
-        };
-        Some((position, self.value_at(position)))
+            Found::Value(position) => Some((position, self.value_at(position))),
+            Found::Again => None,
+        }
     }
 
     /// The first value of another description.
@@ -194,9 +193,9 @@ impl Ports {
 
     /// The same where nothing is to be looked at but the memory; else it does nothing.
     #[inline]
-    pub fn pass_at_once(&mut self, engine: &Engine, index: usize, memory: &HostRange) -> bool {
+    pub fn pass_at_once(&mut self, session: &Session, index: usize, memory: &HostRange) -> bool {
         let (Some(port), Some(place)) = (self.ports.get_mut(index), self.values.get_mut(index)) else { return false };
-        let Some((position, value)) = port.value_at_once(engine, memory) else { return false };
+        let Some((position, value)) = port.value_at_once(session, memory) else { return false };
         port.cache.give(position);
         *place = value;
         self.passing += 1;
