@@ -70,8 +70,6 @@ pub struct ContextOptions {
 #[repr(C, align(64))]
 pub struct Context {
     engine: Box<dyn EngineContext>,
-    // before the tensors, whose release may look at the count
-    _counted: Option<Counted>,
     /// `None` during a run.
     stop: Option<Arc<Stop>>,
     /// Everything below is checked, attached and unchanged: a run needs nothing but the engine.
@@ -89,14 +87,16 @@ pub struct Context {
     remembered: bool,
     /// The shapes that a run would have may be others than the planned ones.
     shapes_changed: bool,
-    /// The number of the call, to tell its loans.
+    stats: Stats,
+    relending: Relending,
+
+    // before the tensors, whose release may look at the count
+    _counted: Option<Counted>,
+    /// The number of the call that lends slot by slot, to tell its loans.
     call: u64,
-    inputs: usize,
     /// The loans of this call.
     lent: Vec<Loan>,
-    relending: Relending,
-    stats: Stats,
-
+    inputs: usize,
     facts: Facts,
     copy_policy: CopyPolicy,
     /// Inputs, then outputs.

@@ -15,18 +15,19 @@ use crate::memory::HostRange;
 use crate::runtime::Loan;
 
 /// What runs like the last one rely on.
+// in two lines of the processor's cache
 #[derive(Default)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Relending {
     /// What the loans of such a run have to be, in their order. Empty: nothing of this holds any more.
     wanted: Vec<Again>,
     /// A place for each of them.
     next: Vec<Loan>,
-    /// The loans of the last such run.
-    last: Vec<Loan>,
     /// `SlotState::last` is not told of `last` yet.
     is_untold: bool,
     has_others: bool,
+    /// The loans of the last such run.
+    last: Vec<Loan>,
     /// Memory of the other slots.
     inputs: Vec<HostRange>,
     outputs: Vec<HostRange>,

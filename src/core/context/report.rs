@@ -32,14 +32,16 @@ pub struct Report {
 }
 
 /// Counters of a context since it was made.
+// what every run counts comes first
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Stats {
     /// Runs that succeeded.
     pub runs: u64,
-    /// By zerobind, on the way in and out.
-    pub bytes_copied: u64,
     /// Times that a slot of the engine was given another address.
     pub rebinds: u64,
+    /// By zerobind, on the way in and out.
+    pub bytes_copied: u64,
     /// Memory that zerobind allocated for runs.
     pub allocations: u64,
     /// Time of the last run in the engine; 0 unless profiling is on.

@@ -13,22 +13,26 @@ use super::session::Session;
 use super::terminate::RunOptions;
 
 /// What a run needs besides values, prepared so that a run allocates nothing of ours.
-// what one kind of run needs is in one line of the processor's cache, what the other needs in the next
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct Runner {
-    // the binding is released before the session: fields go in this order
-    binding: Option<Binding>,
+    call: Call,
     /// If the binding has exactly the values in force.
     bound: Option<BoundRun>,
     /// Whether the last run was with the same values.
     repeats: bool,
+    binding: Option<Binding>,
+    /// Keeps the texts of the names.
+    slots: Arc<Slots>,
+}
+
+/// What is given to the engine with values: one line of the processor's cache.
+#[repr(C, align(64))]
+struct Call {
     /// Cheaper than none: for NULL the engine makes options of its own in each run.
     options: Arc<RunOptions>,
     session: Arc<Session>,
     input_names: Vec<*const c_char>,
     output_names: Vec<*const c_char>,
-    /// Keeps the texts of the names.
-    slots: Arc<Slots>,
 }
 
 /// A run with the binding, looked up: the objects are those of the runner.
@@ -42,21 +46,18 @@ struct BoundRun {
 
 impl Runner {
     pub fn new(session: Arc<Session>, slots: Arc<Slots>) -> Outcome<Runner> {
-        Ok(Runner {
-            binding: None,
+        let call = Call {
             options: Arc::new(RunOptions::new(session.engine.api)?),
             session,
             input_names: slots.names.input_pointers()?,
             output_names: slots.names.output_pointers()?,
-            slots,
-            repeats: false,
-            bound: None,
-        })
+        };
+        Ok(Runner { call, bound: None, repeats: false, binding: None, slots })
     }
 
     /// What stops a run of this context.
     pub fn options(&self) -> Arc<RunOptions> {
-        self.options.clone()
+        self.call.options.clone()
     }
 
     /// To be told of every change of values.
@@ -84,7 +85,7 @@ impl Runner {
     #[cold]
     fn bound_run_failed(&mut self, status: OrtStatusPtr) -> Outcome<()> {
         self.forget();
-        check(self.session.engine.api, status)
+        check(self.call.session.engine.api, status)
     }
 
     /// Runs. Every input has a value; an output without one gets a value of the engine's, ours to release.
@@ -103,19 +104,19 @@ impl Runner {
     /// The same, and the next run is with other values.
     #[inline]
     pub fn run_once(&self, inputs: &mut Ports, outputs: &mut Ports) -> Outcome<()> {
-        let api = self.session.engine.api;
+        let api = self.call.session.engine.api;
         let (given, wanted) = (inputs.values().cast_const().cast(), outputs.values());
         // SAFETY: session, options, names and values are alive and there are as many as said; where a value of an output
         // is null, the engine puts one of its own. The memory of all values is promised for the run.
         check(api, unsafe {
             (api.Run)(
-                self.session.as_ptr(),
-                self.options.as_ptr(),
-                self.input_names.as_ptr(),
+                self.call.session.as_ptr(),
+                self.call.options.as_ptr(),
+                self.call.input_names.as_ptr(),
                 given,
-                self.input_names.len(),
-                self.output_names.as_ptr(),
-                self.output_names.len(),
+                self.call.input_names.len(),
+                self.call.output_names.as_ptr(),
+                self.call.output_names.len(),
                 wanted,
             )
         })
@@ -126,7 +127,7 @@ impl Runner {
             return Ok(());
         }
         if self.binding.is_none() {
-            self.binding = Some(Binding::new(self.session.clone(), inputs.len() + outputs.len())?);
+            self.binding = Some(Binding::new(self.call.session.clone(), inputs.len() + outputs.len())?);
         }
         let Some(binding) = &mut self.binding else { return Ok(()) };
         let names = &self.slots.names;
@@ -141,9 +142,9 @@ impl Runner {
             binding.output(inputs.len() + place, bound)?;
         }
         self.bound = Some(BoundRun {
-            call: self.session.engine.api.RunWithBinding,
-            session: self.session.as_ptr(),
-            options: self.options.as_ptr(),
+            call: self.call.session.engine.api.RunWithBinding,
+            session: self.call.session.as_ptr(),
+            options: self.call.options.as_ptr(),
             binding: binding.as_ptr(),
         });
         Ok(())
