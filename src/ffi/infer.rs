@@ -30,12 +30,11 @@ use crate::runtime::Loan;
 #[must_use]
 pub unsafe extern "C" fn zb_infer(context: *mut zb_context, options: *const zb_infer_options) -> zb_status {
     guard(|| {
-        // the rule, and quick
-        if likely(options.is_null()) {
-            return with_running(context, |state| state.infer(None));
-        }
-        // SAFETY: the caller's promise.
-        let deadline = unsafe { options::read_infer(options) }?;
+        let deadline = match likely(options.is_null()) {
+            true => None,
+            // SAFETY: the caller's promise.
+            false => unsafe { options::read_infer(options) }?,
+        };
         with_running(context, |state| state.infer(deadline))
     })
 }

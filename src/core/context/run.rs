@@ -281,7 +281,8 @@ impl Context {
         if self.is_relent {
             return self.engine.run_lent(self.relending.loans());
         }
-        if self.lent.is_empty() {
+        // without loans
+        if likely(self.settled) {
             return self.engine.run();
         }
         let result = self.engine.run();

@@ -127,6 +127,27 @@ impl OnnxContext {
         }
     }
 
+    /// Runs with what is attached, whatever that is.
+    #[inline(never)]
+    fn run_attached(&mut self) -> Result<()> {
+        self.begin();
+        if let Some(input) = self.inputs.first_without() {
+            self.end_loans();
+            return self.unbound(input);
+        }
+        match self.run_engine() {
+            Ok(()) => {
+                self.end_loans();
+                Ok(())
+            }
+            Err(failure) => {
+                let error = self.failed(failure);
+                self.end_loans();
+                error
+            }
+        }
+    }
+
     /// What was attached for the run that is over goes.
     #[inline]
     fn end_loans(&mut self) {
@@ -347,28 +368,12 @@ impl EngineContext for OnnxContext {
         // the rule for what is bound: after a run of the engine, each line of memory that need not be looked at counts
         match self.runner.run_bound() {
             // nothing was changed since the run before, so `ran` is still right
-            Some(Ok(())) => return Ok(()),
+            Some(Ok(())) => Ok(()),
             Some(Err(failure)) => {
                 self.ran = 0;
-                return self.failed(failure);
+                self.failed(failure)
             }
-            None => {}
-        }
-        self.begin();
-        if let Some(input) = self.inputs.first_without() {
-            self.end_loans();
-            return self.unbound(input);
-        }
-        match self.run_engine() {
-            Ok(()) => {
-                self.end_loans();
-                Ok(())
-            }
-            Err(failure) => {
-                let error = self.failed(failure);
-                self.end_loans();
-                error
-            }
+            None => self.run_attached(),
         }
     }
 
