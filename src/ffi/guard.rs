@@ -27,7 +27,7 @@ pub fn guard(body: impl FnOnce() -> Result<()>) -> zb_status {
 #[cold]
 #[inline(never)]
 fn failed(error: Error) -> zb_status {
-    error_text::keep(&error.text());
+    error_text::keep(error.text());
     error.status as zb_status
 }
 

@@ -88,7 +88,7 @@ impl<T> LoadedOnce<T> {
         if self.loaded.get().is_some() || self.reason().is_some() {
             return self.info();
         }
-        origin().map_or_else(|error| unavailable(keep_text(&error.text())), Origin::info)
+        origin().map_or_else(|error| unavailable(keep_text(error.text())), Origin::info)
     }
 
     fn reason(&self) -> Option<&'static CStr> {
@@ -96,7 +96,7 @@ impl<T> LoadedOnce<T> {
     }
 
     fn remember(&self, error: &Error) {
-        *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(keep_text(&error.text()));
+        *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(keep_text(error.text()));
     }
 }
 
@@ -144,6 +144,10 @@ mod tests {
         }
         let error = once.get(Some(Path::new("/other/engine.so")), || unreachable!()).unwrap_err();
         assert_eq!(error.status, Status::InvalidArgument);
-        assert!(error.text().contains("/lib/engine.so") && error.text().contains("/other/engine.so"), "{}", error.text());
+        assert!(
+            error.text().contains("/lib/engine.so") && error.text().contains("/other/engine.so"),
+            "{}",
+            error.text()
+        );
     }
 }

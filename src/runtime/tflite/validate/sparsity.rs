@@ -36,11 +36,10 @@ pub fn check(tensor: &Tensor) -> Result<()> {
         let Some(dimension) = dimensions.get(at) else {
             return bad(text!("dimension {at} of its sparsity cannot be read"));
         };
-        positions = walk(dimension, positions, most_of(tensor, &order, at))
-            .map_err(|error| {
-                let text = text!("dimension {at} of its sparsity {}", error.text());
-                error.with_text(text)
-            })?;
+        positions = walk(dimension, positions, most_of(tensor, &order, at)).map_err(|error| {
+            let text = text!("dimension {at} of its sparsity {}", error.text());
+            error.with_text(text)
+        })?;
     }
     check_count(tensor, positions)
 }
