@@ -359,6 +359,7 @@ mod tests {
 
     /// What a run does with an address, and whether it makes a value.
     fn lend(cache: &mut Cache<usize>, address: usize, turn: u64) -> bool {
+        cache.trust(&floats(&[4]));
         let (position, is_made) = match cache.look(address) {
             Found::Value(position) => (position, false),
             Found::Again => (cache.put(address, address, turn), true),
@@ -392,6 +393,41 @@ mod tests {
             let (first, later, kept) = ring(10_000);
             assert_eq!((first, later), (20_000, 80_000), "{distance} bytes apart");
             assert!(kept < 8, "{kept} are kept of what comes again much later only");
+        }
+    }
+
+    /// However long every address was new before.
+    #[test]
+    fn a_ring_after_a_stream_is_kept_again() {
+        for stream in [0, 1, 127, 128, 129, 191, 192, 193, 1000, 1001] {
+            for length in [1, 2, 3, 12] {
+                let mut cache = Cache::new(64);
+                add(&mut cache, 0, floats(&[4]), 0, 1);
+                for turn in 0..stream {
+                    assert!(lend(&mut cache, 0x4000_0000 + turn * 640, turn as u64 + 2), "new, so it has no value");
+                }
+                let mut made = (0..20 * length)
+                    .filter(|turn| lend(&mut cache, 0x1234_5000 + turn % length * 640, (stream + turn) as u64 + 2));
+                let last = made.next_back().unwrap();
+                let most = RULE as usize + 2 * SPAN as usize + 4 * length;
+                assert!(last < most, "the value of turn {last} is new still, after {stream} others, {length} in turn");
+            }
+        }
+    }
+
+    /// Which ones are new is not even asked, but the one that is waited for is recognised.
+    #[test]
+    fn no_address_of_a_stream_gets_the_value_of_another() {
+        let mut cache = Cache::new(64);
+        add(&mut cache, 0, floats(&[4]), 0, 1);
+        let mut random = 7u64;
+        for turn in 0..20_000u64 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // streams of new ones with some that came lately between them
+            let known = turn.saturating_sub(random >> 33 & 127) as usize;
+            let address = if random >> 40 & 63 == 0 { known * 64 } else { turn as usize * 64 };
+            lend(&mut cache, address, turn + 2);
+            assert!(cache.groups.len() == 64 / GROUP && cache.given().is_none());
         }
     }
 
