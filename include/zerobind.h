@@ -1296,7 +1296,7 @@ zb_status zb_infer(struct zb_context *ZB_NONNULL context,
 // only in dimensions that are open in the model; an input is then resized, and that stays: a binding of another shape has to be
 // replaced, or the input resized back, before it can be used again. When the call returns, however
 // it returns, no pointer of a loan is used again, and the slot is back at its binding, or at none. State inside the engine
-// is kept from call to call. With count 0 it is zb_infer.
+// is kept from call to call. With count 0 it is zb_infer. Quickest where the slots, and their order, are those of the call before.
 //
 // Errors: those of zb_infer; INVALID_ARGUMENT (a slot named twice or out of range, loan flags, an input
 // lent as an output), READ_ONLY (an output lent as an input), NULL_ARGUMENT (data NULL
