@@ -102,29 +102,20 @@ impl OnnxContext {
         self.release_all_made();
     }
 
-    /// Runs with the values in force. What changes after it is not what was computed any more.
-    fn run_engine(&mut self) -> Outcome<()> {
-        self.begin_outputs();
-        self.runner.run(&mut self.inputs, &mut self.outputs)?;
-        self.ran = self.tick();
-        Ok(())
-    }
-
-    /// The same with some values that are there for this run only.
+    /// Runs with the values in force, of which some may be there for this run only. What changes after it is not what was
+    /// computed any more.
     #[inline]
-    fn run_engine_once(&mut self) -> Outcome<()> {
-        self.begin_outputs();
-        self.runner.run_once(&mut self.inputs, &mut self.outputs)?;
-        self.ran = self.tick();
-        Ok(())
-    }
-
-    #[inline]
-    fn begin_outputs(&mut self) {
+    fn run_engine(&mut self, are_all_attached: bool) -> Outcome<()> {
         self.made = !self.outputs.are_all_attached();
         if unlikely(self.made) {
             self.outputs.forget_ended();
         }
+        match are_all_attached {
+            true => self.runner.run(&mut self.inputs, &mut self.outputs)?,
+            false => self.runner.run_once(&mut self.inputs, &mut self.outputs)?,
+        }
+        self.ran = self.tick();
+        Ok(())
     }
 
     /// Runs with what is attached, whatever that is.
@@ -135,7 +126,7 @@ impl OnnxContext {
             self.end_loans();
             return self.unbound(input);
         }
-        match self.run_engine() {
+        match self.run_engine(true) {
             Ok(()) => {
                 self.end_loans();
                 Ok(())
@@ -384,7 +375,7 @@ impl EngineContext for OnnxContext {
             self.end_passes(loans);
             return self.unbound(input);
         }
-        let outcome = self.run_engine_once();
+        let outcome = self.run_engine(false);
         // before anything of a failed run is given back: these values are not the engine's
         self.end_passes(loans);
         match outcome {
