@@ -374,8 +374,8 @@ pub fn with_planning<T>(context: *mut zb_context, body: impl FnOnce(&mut Context
 /// For calls that may take as long as a run: a second one is refused at once.
 #[inline]
 pub fn with_running<T>(context: *mut zb_context, body: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
-    let mut entered = CONTEXTS.enter_run(handles::number(context)?).map_err(handles::refused::<zb_context>)?;
-    body(entered.idle()?)
+    let number = handles::number(context)?;
+    CONTEXTS.run(number, |post| body(post.idle()?)).map_err(handles::refused::<zb_context>)?
 }
 
 fn requirements_to_c(needs: &Requirements) -> zb_requirements {

@@ -6,7 +6,7 @@ use super::Table;
 use super::layout::Layout;
 use super::slot::Slot;
 use super::word;
-use crate::sync::{ConstPtr, MutPtr, Ordering};
+use crate::sync::{AtomicU64, ConstPtr, MutPtr, Ordering};
 use std::hint::cold_path;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
@@ -17,22 +17,28 @@ pub(super) struct Lease<'a, S, X, L: Layout> {
     slot: &'a Slot<S, X>,
     index: u32,
     share: u64,
-    unwinding: bool,
+    /// A panic is none of this guard's business: it was there before, or another guard looks to it.
+    is_unwatched: bool,
 }
 
 impl<'a, S, X, L: Layout> Lease<'a, S, X, L> {
     /// The share must have been added to the word already.
     #[inline]
     pub(super) fn new(table: &'a Table<S, X, L>, slot: &'a Slot<S, X>, index: u32, share: u64) -> Self {
-        let unwinding = std::thread::panicking();
-        Self { table, slot, index, share, unwinding }
+        Self { table, slot, index, share, is_unwatched: std::thread::panicking() }
+    }
+
+    /// The same beside a `Watch`.
+    #[inline]
+    pub(super) fn unwatched(table: &'a Table<S, X, L>, slot: &'a Slot<S, X>, index: u32, share: u64) -> Self {
+        Self { table, slot, index, share, is_unwatched: true }
     }
 }
 
 impl<S, X, L: Layout> Drop for Lease<'_, S, X, L> {
     #[inline]
     fn drop(&mut self) {
-        if std::thread::panicking() && !self.unwinding {
+        if !self.is_unwatched && std::thread::panicking() {
             cold_path();
             self.slot.word.fetch_or(word::POISONED, Ordering::Relaxed);
         }
@@ -44,6 +50,30 @@ impl<S, X, L: Layout> Drop for Lease<'_, S, X, L> {
             // SAFETY: this took the word to "dead and unused", which makes this thread the owner of the slot.
             unsafe { self.table.clear(self.index, self.slot) };
         }
+    }
+}
+
+/// Poisons a slot, unless it is ended.
+pub(super) struct Watch<'a> {
+    word: &'a AtomicU64,
+}
+
+impl<'a> Watch<'a> {
+    #[inline]
+    pub(super) fn new(word: &'a AtomicU64) -> Self {
+        Self { word }
+    }
+
+    #[inline]
+    pub(super) fn end(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Watch<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        self.word.fetch_or(word::POISONED, Ordering::Relaxed);
     }
 }
 

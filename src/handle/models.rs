@@ -65,7 +65,7 @@ impl World {
 
     /// Adds one to the state.
     fn run(&self, handle: usize) -> Result<(), Refused> {
-        self.table.enter_run(handle).map(|mut state| *state += 1)
+        self.table.run(handle, |state| *state += 1)
     }
 
     fn short(&self, handle: usize) -> Result<(), Refused> {

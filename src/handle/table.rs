@@ -4,7 +4,7 @@ use std::hint::cold_path;
 
 use super::chunks::Chunks;
 use super::free::FreeList;
-use super::guard::{Entered, Lease, Pinned};
+use super::guard::{Entered, Lease, Pinned, Watch};
 use super::layout::{Label, Layout, Native, Place};
 use super::slot::Slot;
 use super::{Full, Refused, word};
@@ -82,6 +82,20 @@ impl<S, X, L: Layout> Table<S, X, L> {
         self.enter(handle, word::RUN)
     }
 
+    /// The same for as long as `body` takes, which is quicker: nothing has to be kept for it, and what a panic has to do is done
+    /// where it passes by.
+    #[inline]
+    pub fn run<T>(&self, handle: usize, body: impl FnOnce(&mut X) -> T) -> Result<T, Refused> {
+        let found = self.claim(handle, word::RUN)?;
+        let _lease = Lease::unwatched(self, found.slot, found.place.index, word::RUN);
+        let state = found.slot.state();
+        let watch = Watch::new(&found.slot.word);
+        // SAFETY: the slot holds a value, and RUN excludes everybody else until the lease ends.
+        let result = body(unsafe { state.deref().assume_init_mut() });
+        watch.end();
+        Ok(result)
+    }
+
     /// Exclusive access to the state for a bounded time, in which no host code is called. In use by a run: `Busy`.
     #[inline]
     pub fn enter_short(&self, handle: usize) -> Result<Entered<'_, S, X, L>, Refused> {
@@ -127,14 +141,21 @@ impl<S, X, L: Layout> Table<S, X, L> {
 
     #[inline]
     fn enter(&self, handle: usize, share: u64) -> Result<Entered<'_, S, X, L>, Refused> {
+        let found = self.claim(handle, share)?;
+        // SAFETY: the slot was live and neither RUN nor SHORT when the share was added.
+        Ok(unsafe { Entered::new(self.lease(found, share)) })
+    }
+
+    /// Adds RUN or SHORT.
+    #[inline]
+    fn claim(&self, handle: usize, share: u64) -> Result<Found<'_, S, X>, Refused> {
         let found = self.find(handle)?;
         let unused = word::live(found.place.generation);
         if let Err(seen) = found.exchange(unused, unused | share) {
             cold_path();
             found.enter_slowly(seen, share)?;
         }
-        // SAFETY: the slot was live and neither RUN nor SHORT when the share was added.
-        Ok(unsafe { Entered::new(self.lease(found, share)) })
+        Ok(found)
     }
 
     fn vacancy(&self) -> Option<(u32, &Slot<S, X>)> {

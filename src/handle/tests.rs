@@ -167,6 +167,36 @@ fn a_panic_inside_poisons() {
 }
 
 #[test]
+fn a_panic_in_a_run_poisons() {
+    let table = table();
+    let (handle, drops) = counted(&table, ());
+    panics(|| table.run(handle, |_| panic!("on purpose")).unwrap());
+    assert_eq!(table.run(handle, |_| ()), Err(Refused::Poisoned));
+    assert_eq!(table.enter_short(handle).err(), Some(Refused::Poisoned));
+    assert_eq!((table.destroy(handle), count(&drops)), (Ok(()), 1));
+}
+
+#[test]
+fn a_run_has_the_state_and_keeps_the_value() {
+    let table = table();
+    let (handle, drops) = counted(&table, ());
+    let inside = table.run(handle, |_| {
+        assert_eq!(table.destroy(handle), Ok(()));
+        assert_eq!(count(&drops), 0);
+        table.run(handle, |_| ())
+    });
+    assert_eq!((inside, count(&drops)), (Ok(Err(Refused::Invalid)), 1));
+    let table = Table::<(), i32>::new(Kind::Context);
+    let handle = table.insert((), 1).unwrap();
+    let state = table.run(handle, |state| {
+        assert_eq!(table.run(handle, |_| ()), Err(Refused::Busy));
+        *state += 1;
+        *state
+    });
+    assert_eq!((state, *table.enter_run(handle).unwrap()), (Ok(2), 2));
+}
+
+#[test]
 fn a_panic_while_pinned_poisons() {
     let table = table();
     let handle = table.insert((), ()).unwrap();
@@ -196,6 +226,7 @@ struct OnTheWayDown<'a>(&'a Table<(), ()>, usize);
 impl Drop for OnTheWayDown<'_> {
     fn drop(&mut self) {
         assert!(self.0.enter_run(self.1).is_ok());
+        assert!(self.0.run(self.1, |()| ()).is_ok());
     }
 }
 

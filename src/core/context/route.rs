@@ -138,7 +138,7 @@ impl Context {
             return self.route_twin(slot, holder, memory, &desc);
         }
         if let Some(reason) = planned.and_then(|planned| planned.fixed) {
-            return self.stage(slot, memory, Error::new(Status::CopyRequired, ""), reason);
+            return self.stage(slot, memory, None, reason);
         }
         self.direct_or_staged(slot, memory)
     }
@@ -147,13 +147,13 @@ impl Context {
     /// room for it.
     fn route_open_output(&self, slot: Slot, memory: HostRange, desc: &Desc) -> Result<Route> {
         if let Some(reason) = self.planned(slot).and_then(|planned| planned.fixed) {
-            return self.stage(slot, memory, Error::new(Status::CopyRequired, ""), reason);
+            return self.stage(slot, memory, None, reason);
         }
         let text = text!(
             "{} is {desc}, so only the run tells its size: give its memory a desc with the shape that you expect, leave it unbound and use zb_context_output_view, or allow copies",
             self.model.label(slot)
         );
-        self.stage(slot, memory, Error::new(Status::CopyRequired, text), c"only the run tells its size")
+        self.stage(slot, memory, Some(Error::new(Status::CopyRequired, text)), c"only the run tells its size")
     }
 
     /// An input that the model lists twice: there is one tensor, so there can be one memory only.
@@ -183,7 +183,7 @@ impl Context {
             Side::Input => c"the model passes an input through to this output",
             Side::Output => c"the model lists one tensor as two outputs",
         };
-        self.stage(slot, memory, Error::new(Status::CopyRequired, ""), reason)
+        self.stage(slot, memory, None, reason)
     }
 
     /// Whether what serves `holder` serves its twin without a look at the result. Where only the run tells the shape, each
@@ -204,20 +204,25 @@ impl Context {
 
     fn direct_or_staged(&self, slot: Slot, memory: HostRange) -> Result<Route> {
         if let Err(refusal) = self.check_alignment(slot, &memory) {
-            return self.stage(slot, memory, refusal, c"the address is not aligned as the engine needs it");
+            return self.stage(slot, memory, Some(refusal), c"the address is not aligned as the engine needs it");
         }
         if let Err(refusal) = self.check_slack(slot, &memory) {
-            return self.stage(slot, memory, refusal, c"the engine may read past the end of the input's last page");
+            return self.stage(
+                slot,
+                memory,
+                Some(refusal),
+                c"the engine may read past the end of the input's last page",
+            );
         }
         Ok(Route::Direct(memory))
     }
 
-    /// A copy, if copies are allowed; otherwise `refusal`, or `COPY_REQUIRED` with the reason when it has no text.
-    fn stage(&self, slot: Slot, memory: HostRange, refusal: Error, reason: &'static CStr) -> Result<Route> {
+    /// A copy, if copies are allowed; otherwise `refusal`, or `COPY_REQUIRED` with the reason where there is none.
+    fn stage(&self, slot: Slot, memory: HostRange, refusal: Option<Error>, reason: &'static CStr) -> Result<Route> {
         if self.copy_policy == CopyPolicy::Allow {
             return Ok(Route::Staged(memory, reason));
         }
-        if !refusal.text().is_empty() {
+        if let Some(refusal) = refusal {
             return Err(refusal);
         }
         fail!(

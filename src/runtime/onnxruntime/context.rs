@@ -423,8 +423,8 @@ impl EngineContext for OnnxContext {
             // no bytes: the value has some address of ours in the place of the host's NULL
             return std::ptr::null();
         }
-        // SAFETY: a value in force, or of a loan that ended and has no successor, is alive, and a tensor of numbers: attached ones always are, and the slot's type is not
-        // string.
+        // SAFETY: a value in force, or of a loan that ended and has no successor, is alive, and a tensor of numbers: attached
+        // ones always are, and the slot's type is not string.
         unsafe { value::address(engine, value) }.map_or(std::ptr::null(), |address| address.cast_const())
     }
 }

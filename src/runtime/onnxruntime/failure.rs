@@ -46,6 +46,10 @@ impl Failure {
 
     /// What it is wherever it happens, if its meaning does not depend on the place.
     pub fn general_status(&self) -> Option<Status> {
+        if self.text().is_empty() {
+            // the engine always has words: there was no memory for them
+            return Some(Status::OutOfMemory);
+        }
         let out_of_memory = ["bad_alloc", "Failed to allocate memory", "out of memory", room::NO_MEMORY];
         if out_of_memory.iter().any(|phrase| self.text().contains(phrase)) {
             return Some(Status::OutOfMemory);

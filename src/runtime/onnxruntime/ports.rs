@@ -103,7 +103,10 @@ impl Port {
         }
         match self.cache.look(data as usize) {
             Found::Nothing => {
-                let make = |desc: &Desc, known| value::create(session.engine, data, desc.dims.as_slice(), known).ok();
+                // SAFETY: of the range, which is large enough (compared above); the value is for the run of this loan.
+                let make = |desc: &Desc, known| {
+                    unsafe { value::create(session.engine, data, desc.dims.as_slice(), known) }.ok()
+                };
                 let (position, value) = self.cache.pass_next(make)?;
                 Some((position, value.as_ptr()))
             }

@@ -29,12 +29,16 @@ pub fn over(engine: &Engine, memory: &HostRange, desc: &Desc, known: Known) -> R
         return Err(unfit(memory, desc, size));
     }
     let data = if memory.data().is_null() { nowhere() } else { memory.data() };
-    create(engine, data, desc.dims.as_slice(), known).map_err(|failure| refused(failure, desc))
+    // SAFETY: `size` bytes at `data` are host memory (the promise of the range, just compared with it).
+    unsafe { create(engine, data, desc.dims.as_slice(), known) }.map_err(|failure| refused(failure, desc))
 }
 
-/// The same where it is known that the bytes are there. It only describes them: who runs with it promises that they are.
+/// The same where it is known that the bytes are there.
+///
+/// # Safety
+/// `known.bytes` bytes at `data` are a part of a promised range; the value is used in no run after the promise has ended.
 #[inline]
-pub fn create(engine: &Engine, data: *mut c_void, dims: &[i64], known: Known) -> Outcome<Owned<OrtValue>> {
+pub unsafe fn create(engine: &Engine, data: *mut c_void, dims: &[i64], known: Known) -> Outcome<Owned<OrtValue>> {
     let api = engine.api;
     // SAFETY: the engine looks at no byte of the data, compares the size with the dimensions, and copies these. The result
     // is ours to release.

@@ -5,8 +5,9 @@ use crate::base::hint::unlikely;
 /// So many new addresses in a row, and they are the rule.
 pub const RULE: u32 = 128;
 
-/// Of so many then, one is remembered, and waited for as long.
-pub const SPAN: u32 = 64;
+/// Of so many then, one is remembered, and waited for as long. A prime, so that each one of those that come in some rhythm has
+/// its turn; and enough for a ring of as many as are kept, with a new one after each.
+pub const SPAN: u32 = 127;
 
 /// What came lately.
 pub struct Lately {

@@ -111,6 +111,30 @@ fn a_ring_after_a_stream_is_kept_again() {
     }
 }
 
+/// Also if every so many-th address is a new one still.
+#[test]
+fn a_ring_with_new_ones_between_is_kept_after_a_stream() {
+    for every in [2, 3, 4, 7, 8, 16, 32, 64] {
+        for (length, phase) in [(1, 0), (1, 1), (3, 0), (3, 1), (12, 0), (12, 1)] {
+            let mut cache = Cache::new(64);
+            add(&mut cache, 0, floats(&[4]), 0, 1);
+            (0..1000 + phase).for_each(|turn| assert!(lend(&mut cache, 0x4000_0000 + turn * 640, turn as u64 + 2)));
+            let made = |run: usize, cache: &mut Cache<usize>| {
+                let is_new = run.is_multiple_of(every);
+                let place = run - run.div_ceil(every);
+                let address = if is_new { 0x7000_0000 + run * 640 } else { 0x1234_5000 + place % length * 640 };
+                lend(cache, address, run as u64 + 2000) && !is_new
+            };
+            for run in 1..3000 {
+                made(run, &mut cache);
+            }
+            let later = (3000..4000).filter(|run| made(*run, &mut cache)).count();
+            // a new one may take the place of one of the ring
+            assert!(later < 200, "{later} values of 1000 runs, each {every}th new, {length} in turn");
+        }
+    }
+}
+
 /// Which ones are new is not even asked, but the one that is waited for is recognised.
 #[test]
 fn no_address_of_a_stream_gets_the_value_of_another() {
