@@ -32,7 +32,9 @@ impl<T> Owned<T> {
         check(api, create(&mut place))?;
         match NonNull::new(place) {
             Some(object) => Ok(Owned { object, release }),
-            None => Err(Failure::ours("the engine reported success and gave no object")),
+            None => Err(Failure::ours(
+                "the engine reported success and gave no object, as where it is out of memory for its own words",
+            )),
         }
     }
 
