@@ -48,8 +48,8 @@ void bench_skip(const char *id, const char *engine, const char *reason)
 
 /* [side][round][first and second], ns for one run; the sides are those of the case, then those run again */
 static double samples[2 * MOST_SIDES][MOST_ROUNDS][2];
-/* of the case at hand: what was measured, of how many, in how many parts */
-static size_t rounds, wanted_rounds, parts;
+/* of the case at hand: what was measured, of how many, in how many parts; how often a run does it */
+static size_t rounds, wanted_rounds, parts, repeats;
 
 /* The quicker block: what interrupts one only ever makes it slower. */
 static double of_round(size_t side, size_t round)
@@ -115,7 +115,7 @@ static double median_of_blocks(size_t side)
         values[2 * round] = samples[side][round][0];
         values[2 * round + 1] = samples[side][round][1];
     }
-    return statistics_median(values, 2 * rounds);
+    return statistics_median(values, 2 * rounds) / (double)repeats;
 }
 
 /* ---- figures ---- */
@@ -271,7 +271,7 @@ static void count_allocations(const bench_case *measured)
     const bench_side *zerobind = &measured->sides[measured->raw];
     size_t runs = runs_to_count(zerobind);
     allocation_counts counts = count_in(zerobind, runs);
-    double own = (double)counts.zerobind / (double)runs, all = (double)counts.all / (double)runs;
+    double times = (double)(runs * repeats), own = (double)counts.zerobind / times, all = (double)counts.all / times;
     printf("{\"id\": \"%s\", \"engine\": \"%s\", \"allocs_zerobind\": %.3f, \"allocs_run\": {\"%s\": %.3f", measured->id,
            measured->engine, own, zerobind->name, all);
     for (size_t side = 0; side < measured->raw; side++) {
@@ -287,6 +287,7 @@ static void count_allocations(const bench_case *measured)
 void bench_measure_part(const bench_case *measured, size_t part, size_t of)
 {
     parts = of;
+    repeats = measured->repeats > 0 ? measured->repeats : 1;
     if (!bench.counts_allocations) {
         measure_time(measured, part);
     } else if (part == 0) {

@@ -29,7 +29,7 @@ typedef struct bench_case {
     int copies_are_known;
     /* more members of the JSON object "details", each with a comma before it; or NULL */
     const char *details;
-    size_t threads; /* that `run` works with; for words only */
+    size_t repeats; /* how often one run of a side does what is told of; 0: once */
 } bench_case;
 
 typedef struct bench_settings {
