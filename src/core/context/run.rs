@@ -95,7 +95,7 @@ impl Context {
         }
     }
 
-    /// Until the engine is done: what is executed here, and nothing else, is what most runs need.
+    /// Runs to the end, as most runs do: a function of its own, in which there is nothing that limits need.
     #[inline(never)]
     fn infer_freely(&mut self) -> Result<()> {
         self.infer_once(None)
