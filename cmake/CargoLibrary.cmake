@@ -5,6 +5,10 @@
 
 find_program(CARGO cargo REQUIRED)
 
+# Functions begin where a line of the processor's cache does. After a run of an engine little of our code is in it, and by
+# which lines it comes back should not depend on what else was changed: 5 to 15 ns of a run, for 3 % of the library.
+set(LINE_ALIGNED --config "build.rustflags=['-Cllvm-args=-align-all-functions=6']")
+
 function(add_cargo_library name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "SHIPPED;PREFLIGHT" "TARGET_DIRECTORY" "FEATURES")
   cargo_library_names(file_name soname)
@@ -29,7 +33,7 @@ function(add_cargo_library name)
   endif()
   if(ARG_SHIPPED)
     cargo_path_free(path_free)
-    set(build rustc --lib --crate-type cdylib,staticlib ${path_free})
+    set(build rustc --lib --crate-type cdylib,staticlib ${path_free} ${LINE_ALIGNED})
   endif()
 
   # Always run, since only cargo knows whether there is anything to do.

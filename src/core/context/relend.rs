@@ -23,6 +23,8 @@ pub struct Relending {
     wanted: Vec<Again>,
     /// A place for each of them.
     next: Vec<Loan>,
+    /// How many inputs come before the first output: whether these share memory is no matter.
+    outputs_from: usize,
     /// `SlotState::last` is not told of `last` yet.
     is_untold: bool,
     has_others: bool,
@@ -76,10 +78,10 @@ impl Context {
     /// Takes the loans of such a run: `None` for what is not right at first sight. False: it is none, and nothing was done.
     #[inline]
     pub(super) fn relend(&mut self, loans: impl ExactSizeIterator<Item = Option<Loan>>) -> bool {
-        let Relending { wanted, next, .. } = &mut self.relending;
-        if self.shapes_changed || wanted.len() != loans.len() || wanted.is_empty() {
+        if self.shapes_changed || !self.relending.is_about(loans.len()) {
             return false;
         }
+        let Relending { wanted, next, .. } = &mut self.relending;
         for (loan, (again, place)) in loans.zip(wanted.iter().zip(next)) {
             match loan {
                 Some(Loan { slot, memory }) if slot == again.slot && again.needs.are_met(&memory) => {
@@ -108,20 +110,14 @@ impl Context {
     /// As `check_overlap` has it, which finds the words. Where this cannot tell, it says yes.
     #[inline]
     fn is_overlapping(&self) -> bool {
-        let mut had_output = false;
-        let loans = self.relending.next.as_slice();
-        for (count, loan) in loans.iter().enumerate() {
-            let is_output = loan.slot.side == Side::Output;
-            if is_output || had_output {
-                let mut earlier = loans[..count].iter();
-                let is_meant = |other: &Loan| is_output || other.slot.side == Side::Output;
-                if unlikely(earlier.any(|other| is_meant(other) && may_overlap(&loan.memory, &other.memory))) {
-                    return true;
-                }
-                had_output = true;
+        let Relending { next, outputs_from, has_others, .. } = &self.relending;
+        for count in *outputs_from..next.len() {
+            let (earlier, loan) = (&next[..count], &next[count]);
+            if unlikely(earlier.iter().any(|other| may_overlap(&loan.memory, &other.memory))) {
+                return true;
             }
         }
-        unlikely(self.relending.has_others) && self.is_overlapping_others()
+        unlikely(*has_others) && self.is_overlapping_others()
     }
 
     #[inline(never)]
@@ -182,7 +178,7 @@ impl Context {
         if !is_plain || !self.lent.iter().all(is_direct) {
             return self.unsettle();
         }
-        let Relending { wanted, next, last, inputs, outputs, has_others, .. } = &mut self.relending;
+        let Relending { wanted, next, last, inputs, outputs, outputs_from, has_others, .. } = &mut self.relending;
         // there is room for as many loans as there are slots
         for list in [&mut *next, &mut *last] {
             list.clear();
@@ -193,6 +189,7 @@ impl Context {
             let position = if loan.slot.side == Side::Input { loan.slot.index } else { self.inputs + loan.slot.index };
             wanted.extend(self.slots[position].fit.needs().map(|needs| Again { slot: loan.slot, needs }));
         }
+        *outputs_from = self.lent.iter().take_while(|loan| loan.slot.side == Side::Input).count();
         let (inputs_of_all, outputs_of_all) = self.slots.split_at(self.inputs);
         inputs.clear();
         outputs.clear();

@@ -11,7 +11,8 @@ use super::model::Slots;
 use super::ports::{New, Ports};
 use super::run::Runner;
 use super::session::Session;
-use super::{run_failure, shapes, value};
+use super::value::{self, ValueMaker};
+use super::{run_failure, shapes};
 use crate::base::hint::{likely, unlikely};
 use crate::base::{Desc, Dims, Dtype, Error, Gather, Result, Side, Slot, fail};
 use crate::memory::{Access, HostRange};
@@ -23,15 +24,20 @@ pub struct OnnxContext {
     inputs: Ports,
     /// The outputs that the engine is asked for.
     outputs: Ports,
-    /// Where among `outputs` each output slot is; `None` for a twin.
-    places: Vec<Option<usize>>,
+    maker: ValueMaker,
     /// Whether the engine allocated values of `outputs` in the last run.
     made: bool,
+    /// Whether values of the last run, to which memory was passed for every slot, are still where the next one looks.
+    are_left: bool,
+    /// Whether each output slot is where its index says.
+    are_in_order: bool,
     /// Counts everything that happens here.
     clock: u64,
     /// When the last run ended, if it ended well; else 0.
     ran: u64,
     runner: Runner,
+    /// Where among `outputs` each output slot is; `None` for a twin.
+    places: Vec<Option<usize>>,
     session: Arc<Session>,
     slots: Arc<Slots>,
     /// What the slots are in the plan in force.
@@ -48,15 +54,19 @@ impl OnnxContext {
             None => requested.iter().position(|index| *index == output),
             Some(_) => None,
         };
+        let places: Vec<_> = (0..slots.outputs.len()).map(place).gather()?;
         Ok(OnnxContext {
             inputs: Ports::new(slots.inputs.len())?,
             outputs: Ports::new(requested.len())?,
+            maker: ValueMaker::new(session.engine),
             runner: Runner::new(session.clone(), slots.clone())?,
-            places: (0..slots.outputs.len()).map(place).gather()?,
+            are_in_order: places.iter().enumerate().all(|(index, place)| *place == Some(index)),
+            places,
             slots,
             session,
             planned: (Vec::new(), Vec::new()),
             made: false,
+            are_left: false,
             clock: 0,
             ran: 0,
         })
@@ -87,6 +97,7 @@ impl OnnxContext {
     /// The value that stands for what is attached to a slot.
     #[cfg(test)]
     pub fn value(&mut self, slot: Slot) -> *mut OrtValue {
+        self.forget_left();
         let (ports, place) = self.ports(slot);
         ports.value(place.unwrap())
     }
@@ -100,6 +111,16 @@ impl OnnxContext {
     fn begin(&mut self) {
         self.ran = 0;
         self.release_all_made();
+    }
+
+    /// Takes values away that the last run left. Whoever looks at values, or changes some of them, does this first: for a run
+    /// that is passed memory for every slot again it would be in vain.
+    #[inline]
+    fn forget_left(&mut self) {
+        if unlikely(std::mem::take(&mut self.are_left)) {
+            self.inputs.forget_passed();
+            self.outputs.forget_passed();
+        }
     }
 
     /// Runs with the values in force, of which some may be there for this run only. What changes after it is not what was
@@ -121,6 +142,7 @@ impl OnnxContext {
     /// Runs with what is attached, whatever that is.
     #[inline(never)]
     fn run_attached(&mut self) -> Result<()> {
+        self.forget_left();
         self.begin();
         if let Some(input) = self.inputs.first_without() {
             self.end_loans();
@@ -149,54 +171,76 @@ impl OnnxContext {
         }
     }
 
-    /// Hands memory to the next run.
+    /// Runs with memory for every slot.
     #[inline]
-    fn pass(&mut self, loans: &[Loan]) -> Result<()> {
-        for (number, loan) in loans.iter().enumerate() {
-            if likely(self.pass_at_once(loan)) {
-                continue;
-            }
-            if let Err(error) = self.pass_with_care(loan) {
-                self.end_passes(&loans[..number]);
+    fn run_all_lent(&mut self, loans: &[Loan]) -> Result<()> {
+        self.are_left = true;
+        for loan in loans {
+            if let Err(error) = self.pass(loan) {
+                self.forget_left();
                 return self.labelled(loan.slot, error);
             }
         }
-        Ok(())
-    }
-
-    #[inline]
-    fn end_passes(&mut self, loans: &[Loan]) {
-        // both: each notes for itself that it did
-        let (inputs, outputs) = (self.inputs.end_all_passes(), self.outputs.end_all_passes());
-        if unlikely(!inputs || !outputs) {
-            self.end_passes_among_others(loans, inputs, outputs);
+        match self.runner.run_once(&mut self.inputs, &mut self.outputs) {
+            Ok(()) => {
+                self.ran = self.tick();
+                Ok(())
+            }
+            Err(failure) => {
+                self.forget_left();
+                self.lent_run_failed(loans, failure)
+            }
         }
     }
 
+    /// Runs with memory for some slots, and what is attached.
     #[inline(never)]
-    fn end_passes_among_others(&mut self, loans: &[Loan], are_inputs_done: bool, are_outputs_done: bool) {
+    fn run_some_lent(&mut self, loans: &[Loan]) -> Result<()> {
+        self.forget_left();
+        for (number, loan) in loans.iter().enumerate() {
+            if let Err(error) = self.pass(loan) {
+                self.end_passes(&loans[..number]);
+                return self.labelled(loan.slot, error);
+            }
+            self.ports(loan.slot).0.count_pass();
+        }
+        if let Some(input) = self.inputs.first_without() {
+            self.end_passes(loans);
+            return self.unbound(input);
+        }
+        let outcome = self.run_engine(false);
+        // before anything of a failed run is given back: these values are not the engine's
+        self.end_passes(loans);
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(failure) => self.lent_run_failed(loans, failure),
+        }
+    }
+
+    fn end_passes(&mut self, loans: &[Loan]) {
         for loan in loans {
-            let is_done = if loan.slot.side == Side::Input { are_inputs_done } else { are_outputs_done };
-            if let (ports, Some(place)) = self.ports(loan.slot)
-                && !is_done
-            {
+            if let (ports, Some(place)) = self.ports(loan.slot) {
                 ports.end_pass(place);
             }
         }
+    }
+
+    /// Hands memory to the next run.
+    #[inline(always)]
+    fn pass(&mut self, loan: &Loan) -> Result<()> {
+        if likely(self.pass_at_once(loan)) { Ok(()) } else { self.pass_with_care(loan) }
     }
 
     /// The rule: a slot that was lent memory of this kind before.
     #[inline]
     fn pass_at_once(&mut self, loan: &Loan) -> bool {
         let Loan { slot, memory } = loan;
-        let (ports, place) = match slot.side {
-            Side::Input => (&mut self.inputs, slot.index),
-            Side::Output => match self.places.get(slot.index) {
-                Some(Some(place)) if memory.access() == Access::ReadWrite => (&mut self.outputs, *place),
-                _ => return false,
-            },
+        let ports = match slot.side {
+            Side::Input => &mut self.inputs,
+            Side::Output if self.are_in_order && memory.access() == Access::ReadWrite => &mut self.outputs,
+            Side::Output => return false,
         };
-        ports.pass_at_once(&self.session, place, memory)
+        ports.pass_at_once(&self.maker, slot.index, memory)
     }
 
     #[inline(never)]
@@ -212,7 +256,7 @@ impl OnnxContext {
             return self.cannot_write(slot);
         }
         let check = || require_fit(&self.slots, slot, desc);
-        ports.pass(self.session.engine, place, New { memory, desc, stay: Stay::OneRun }, now, check)
+        ports.pass(&self.maker, place, New { memory, desc, stay: Stay::OneRun }, now, check)
     }
 
     /// Gives back what the engine allocated for outputs.
@@ -224,6 +268,7 @@ impl OnnxContext {
     }
 
     fn detach_all(&mut self) {
+        self.forget_left();
         self.release_all_made();
         let now = self.tick();
         (0..self.inputs.len()).for_each(|index| self.inputs.detach(index, now));
@@ -319,6 +364,7 @@ impl EngineContext for OnnxContext {
     }
 
     fn attach(&mut self, slot: Slot, memory: HostRange, desc: &Desc, stay: Stay) -> Result<()> {
+        self.forget_left();
         let now = self.tick();
         let (ports, place) = match slot.side {
             Side::Input => (&mut self.inputs, Some(slot.index)),
@@ -334,7 +380,7 @@ impl EngineContext for OnnxContext {
             }
         }
         let check = || require_fit(&self.slots, slot, desc);
-        let attached = ports.attach(self.session.engine, place, New { memory, desc, stay }, now, check);
+        let attached = ports.attach(&self.maker, place, New { memory, desc, stay }, now, check);
         if let Err(error) = attached {
             return self.labelled(slot, error);
         }
@@ -343,6 +389,7 @@ impl EngineContext for OnnxContext {
     }
 
     fn detach(&mut self, slot: Slot) {
+        self.forget_left();
         let now = self.tick();
         let (ports, Some(place)) = self.ports(slot) else { return };
         if ports.is_attached(place) {
@@ -370,17 +417,10 @@ impl EngineContext for OnnxContext {
 
     fn run_lent(&mut self, loans: &[Loan]) -> Result<()> {
         self.begin();
-        self.pass(loans)?;
-        if let Some(input) = self.inputs.first_without() {
-            self.end_passes(loans);
-            return self.unbound(input);
-        }
-        let outcome = self.run_engine(false);
-        // before anything of a failed run is given back: these values are not the engine's
-        self.end_passes(loans);
-        match outcome {
-            Ok(()) => Ok(()),
-            Err(failure) => self.lent_run_failed(loans, failure),
+        if likely(loans.len() == self.inputs.len() + self.outputs.len()) {
+            self.run_all_lent(loans)
+        } else {
+            self.run_some_lent(loans)
         }
     }
 
@@ -391,6 +431,7 @@ impl EngineContext for OnnxContext {
 
     fn output(&mut self, slot: Slot) -> Result<OutputView> {
         self.slots.info(slot)?;
+        self.forget_left();
         let (ran, engine, origin) = (self.ran, self.session.engine, self.origin(slot));
         let (ports, Some(place)) = self.ports(origin) else { return self.not_computed(slot) };
         if ran == 0 || ports.changed(place) > ran {
@@ -409,6 +450,7 @@ impl EngineContext for OnnxContext {
     }
 
     fn engine_address(&mut self, slot: Slot) -> *const c_void {
+        self.forget_left();
         let has_address = self.slots.info(slot).is_ok_and(|info| info.desc.dtype != Dtype::String);
         let (engine, origin) = (self.session.engine, self.origin(slot));
         let (ports, Some(place)) = self.ports(origin) else { return std::ptr::null() };

@@ -3,10 +3,8 @@
 use ort_sys::OrtValue;
 
 use super::cache::{Cache, Found};
-use super::load::Engine;
 use super::owned::Owned;
-use super::session::Session;
-use super::value;
+use super::value::{self, ValueMaker};
 use crate::base::room::filled;
 use crate::base::{Desc, Gather, Result};
 use crate::memory::{Access, HostRange};
@@ -22,7 +20,7 @@ pub struct Ports {
     sticky: u32,
     /// With memory for one run.
     lent: u32,
-    /// With memory for the run that begins or is in progress, and nothing attached.
+    /// With memory for the run that begins or is in progress, and nothing attached, unless that is so for every slot.
     passing: u32,
 }
 
@@ -53,7 +51,7 @@ impl Port {
     /// `check` looks at the description against the model. It is skipped for one that passed before.
     fn value_over(
         &mut self,
-        engine: &Engine,
+        maker: &ValueMaker,
         memory: &HostRange,
         desc: &Desc,
         now: u64,
@@ -64,24 +62,24 @@ impl Port {
             return match self.cache.find(address) {
                 Some(position) if memory.size() >= known.bytes => Ok(position),
                 // of too small memory as well, which is refused there
-                _ => Ok(self.cache.put(address, value::over(engine, memory, desc, known)?, now)),
+                _ => Ok(self.cache.put(address, value::over(maker, memory, desc, known)?, now)),
             };
         }
         check()?;
-        self.make_other(engine, memory, desc, now)
+        self.make_other(maker, memory, desc, now)
     }
 
     /// The same for one run, with a description that changes with the plan only.
     fn value_for_a_run(
         &mut self,
-        engine: &Engine,
+        maker: &ValueMaker,
         memory: &HostRange,
         desc: &Desc,
         now: u64,
         check: impl FnOnce() -> Result<()>,
     ) -> Result<usize> {
         let Some(known) = self.cache.trusted() else {
-            let position = self.value_over(engine, memory, desc, now, check)?;
+            let position = self.value_over(maker, memory, desc, now, check)?;
             self.cache.trust(desc);
             return Ok(position);
         };
@@ -89,14 +87,14 @@ impl Port {
         match self.cache.look(address) {
             Found::Value(position) if memory.size() >= known.bytes => Ok(position),
             // of too small memory as well, which is refused there
-            _ => Ok(self.cache.put(address, value::over(engine, memory, desc, known)?, now)),
+            _ => Ok(self.cache.put(address, value::over(maker, memory, desc, known)?, now)),
         }
     }
 
     /// The same with the value, where there is nothing to be said about it. It is not to be kept, unless one for this address
     /// was made lately: then the other way does that.
     #[inline]
-    fn value_at_once(&mut self, session: &Session, memory: &HostRange) -> Option<(usize, *mut OrtValue)> {
+    fn value_at_once(&mut self, maker: &ValueMaker, memory: &HostRange) -> Option<(usize, *mut OrtValue)> {
         let data = memory.data();
         if data.is_null() || memory.size() < self.cache.trusted()?.bytes {
             return None;
@@ -104,9 +102,7 @@ impl Port {
         match self.cache.look(data as usize) {
             Found::Nothing => {
                 // SAFETY: of the range, which is large enough (compared above); the value is for the run of this loan.
-                let make = |desc: &Desc, known| {
-                    unsafe { value::create(session.engine, data, desc.dims.as_slice(), known) }.ok()
-                };
+                let make = |desc: &Desc, known| unsafe { maker.create(data, desc.dims.as_slice(), known) }.ok();
                 let (position, value) = self.cache.pass_next(make)?;
                 Some((position, value.as_ptr()))
             }
@@ -117,9 +113,9 @@ impl Port {
 
     /// The first value of another description.
     #[cold]
-    fn make_other(&mut self, engine: &Engine, memory: &HostRange, desc: &Desc, now: u64) -> Result<usize> {
+    fn make_other(&mut self, maker: &ValueMaker, memory: &HostRange, desc: &Desc, now: u64) -> Result<usize> {
         let known = value::known(desc)?;
-        let value = value::over(engine, memory, desc, known)?;
+        let value = value::over(maker, memory, desc, known)?;
         self.cache.put_other(memory.data() as usize, value, now, desc, known)
     }
 
@@ -156,14 +152,14 @@ impl Ports {
     #[inline]
     pub fn attach(
         &mut self,
-        engine: &Engine,
+        maker: &ValueMaker,
         index: usize,
         new: New<'_>,
         now: u64,
         check: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let port = &mut self.ports[index];
-        let position = port.value_over(engine, &new.memory, new.desc, now, check)?;
+        let position = port.value_over(maker, &new.memory, new.desc, now, check)?;
         port.changed = now;
         port.cache.doubt();
         port.set_ended(None);
@@ -179,48 +175,44 @@ impl Ports {
     /// Has the next run use memory for a slot where nothing is attached.
     pub fn pass(
         &mut self,
-        engine: &Engine,
+        maker: &ValueMaker,
         index: usize,
         new: New<'_>,
         now: u64,
         check: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let port = &mut self.ports[index];
-        let position = port.value_for_a_run(engine, &new.memory, new.desc, now, check)?;
+        let position = port.value_for_a_run(maker, &new.memory, new.desc, now, check)?;
         let value = port.value_at(position);
         port.set_ended(Some(Attached { memory: new.memory, stay: new.stay, position }));
         self.values[index] = value;
-        self.passing += 1;
         Ok(())
     }
 
     /// The same where nothing is to be looked at but the memory; else it does nothing.
     #[inline]
-    pub fn pass_at_once(&mut self, session: &Session, index: usize, memory: &HostRange) -> bool {
+    pub fn pass_at_once(&mut self, maker: &ValueMaker, index: usize, memory: &HostRange) -> bool {
         let (Some(port), Some(place)) = (self.ports.get_mut(index), self.values.get_mut(index)) else { return false };
-        let Some((position, value)) = port.value_at_once(session, memory) else { return false };
+        let Some((position, value)) = port.value_at_once(maker, memory) else { return false };
         port.cache.give(position);
         *place = value;
-        self.passing += 1;
         true
     }
 
-    /// That run is over. False: it was passed to some slots only, and `end_pass` has to be called for these.
-    #[inline]
-    pub fn end_all_passes(&mut self) -> bool {
-        let are_all = self.passing as usize == self.values.len();
-        if are_all {
-            self.values.iter_mut().for_each(|value| *value = std::ptr::null_mut());
-            self.passing = 0;
-        }
-        are_all
+    /// One more slot was passed memory, for a run in which others are not.
+    pub fn count_pass(&mut self) {
+        self.passing += 1;
     }
 
     /// That run is over, or does not happen.
-    #[inline]
     pub fn end_pass(&mut self, index: usize) {
         self.values[index] = std::ptr::null_mut();
         self.passing -= 1;
+    }
+
+    /// A run is over to which memory was passed for every slot, or it does not happen.
+    pub fn forget_passed(&mut self) {
+        self.values.fill(std::ptr::null_mut());
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use ort_sys::{OrtIoBinding, OrtRunOptions, OrtSession, OrtStatusPtr};
+use ort_sys::{OrtIoBinding, OrtRunOptions, OrtSession, OrtStatusPtr, OrtValue};
 
 use super::binding::{Binding, Bound};
 use super::failure::{Failure, Outcome, check};
@@ -16,6 +16,8 @@ use super::terminate::RunOptions;
 #[repr(C)]
 pub struct Runner {
     call: Call,
+    /// Keeps what is given to the engine.
+    owners: Owners,
     /// If the binding has exactly the values in force.
     bound: Option<BoundRun>,
     /// Whether the last run was with the same values.
@@ -25,14 +27,50 @@ pub struct Runner {
     slots: Arc<Slots>,
 }
 
-/// What is given to the engine with values: one line of the processor's cache.
+/// What is given to the engine with values, looked up: one line of the processor's cache.
 #[repr(C, align(64))]
 struct Call {
+    run: Run,
+    session: *mut OrtSession,
+    options: *const OrtRunOptions,
+    input_names: *const *const c_char,
+    inputs: usize,
+    output_names: *const *const c_char,
+    outputs: usize,
+}
+
+type Run = unsafe extern "system" fn(
+    *mut OrtSession,
+    *const OrtRunOptions,
+    *const *const c_char,
+    *const *const OrtValue,
+    usize,
+    *const *const c_char,
+    usize,
+    *mut *mut OrtValue,
+) -> OrtStatusPtr;
+
+struct Owners {
     /// Cheaper than none: for NULL the engine makes options of its own in each run.
     options: Arc<RunOptions>,
     session: Arc<Session>,
     input_names: Vec<*const c_char>,
     output_names: Vec<*const c_char>,
+}
+
+impl Owners {
+    /// The objects are those of the owners.
+    fn call(&self) -> Call {
+        Call {
+            run: self.session.engine.api.Run,
+            session: self.session.as_ptr(),
+            options: self.options.as_ptr(),
+            input_names: self.input_names.as_ptr(),
+            inputs: self.input_names.len(),
+            output_names: self.output_names.as_ptr(),
+            outputs: self.output_names.len(),
+        }
+    }
 }
 
 /// A run with the binding, looked up: the objects are those of the runner.
@@ -46,18 +84,18 @@ struct BoundRun {
 
 impl Runner {
     pub fn new(session: Arc<Session>, slots: Arc<Slots>) -> Outcome<Runner> {
-        let call = Call {
+        let owners = Owners {
             options: Arc::new(RunOptions::new(session.engine.api)?),
             session,
             input_names: slots.names.input_pointers()?,
             output_names: slots.names.output_pointers()?,
         };
-        Ok(Runner { call, bound: None, repeats: false, binding: None, slots })
+        Ok(Runner { call: owners.call(), owners, bound: None, repeats: false, binding: None, slots })
     }
 
     /// What stops a run of this context.
     pub fn options(&self) -> Arc<RunOptions> {
-        self.call.options.clone()
+        self.owners.options.clone()
     }
 
     /// To be told of every change of values.
@@ -85,7 +123,7 @@ impl Runner {
     #[cold]
     fn bound_run_failed(&mut self, status: OrtStatusPtr) -> Outcome<()> {
         self.forget();
-        check(self.call.session.engine.api, status)
+        check(self.owners.session.engine.api, status)
     }
 
     /// Runs. Every input has a value; an output without one gets a value of the engine's, ours to release.
@@ -104,22 +142,20 @@ impl Runner {
     /// The same, and the next run is with other values.
     #[inline]
     pub fn run_once(&self, inputs: &mut Ports, outputs: &mut Ports) -> Outcome<()> {
-        let api = self.call.session.engine.api;
-        let (given, wanted) = (inputs.values().cast_const().cast(), outputs.values());
-        // SAFETY: session, options, names and values are alive and there are as many as said; where a value of an output
-        // is null, the engine puts one of its own. The memory of all values is promised for the run.
-        check(api, unsafe {
-            (api.Run)(
-                self.call.session.as_ptr(),
-                self.call.options.as_ptr(),
-                self.call.input_names.as_ptr(),
-                given,
-                self.call.input_names.len(),
-                self.call.output_names.as_ptr(),
-                self.call.output_names.len(),
-                wanted,
-            )
-        })
+        let Call { run, session, options, input_names, inputs: given, output_names, outputs: wanted } = self.call;
+        // SAFETY: session, options and names are alive as long as the runner, the values are alive, and there are as many as
+        // said; where a value of an output is null, the engine puts one of its own. The memory of all values is promised for
+        // the run.
+        let status = unsafe {
+            let (inputs, outputs) = (inputs.values().cast_const().cast(), outputs.values());
+            run(session, options, input_names, inputs, given, output_names, wanted, outputs)
+        };
+        if status.0.is_null() { Ok(()) } else { self.run_failed(status) }
+    }
+
+    #[cold]
+    fn run_failed(&self, status: OrtStatusPtr) -> Outcome<()> {
+        check(self.owners.session.engine.api, status)
     }
 
     fn bind(&mut self, inputs: &Ports, outputs: &Ports) -> Outcome<()> {
@@ -127,7 +163,7 @@ impl Runner {
             return Ok(());
         }
         if self.binding.is_none() {
-            self.binding = Some(Binding::new(self.call.session.clone(), inputs.len() + outputs.len())?);
+            self.binding = Some(Binding::new(self.owners.session.clone(), inputs.len() + outputs.len())?);
         }
         let Some(binding) = &mut self.binding else { return Ok(()) };
         let names = &self.slots.names;
@@ -142,9 +178,9 @@ impl Runner {
             binding.output(inputs.len() + place, bound)?;
         }
         self.bound = Some(BoundRun {
-            call: self.call.session.engine.api.RunWithBinding,
-            session: self.call.session.as_ptr(),
-            options: self.call.options.as_ptr(),
+            call: self.owners.session.engine.api.RunWithBinding,
+            session: self.owners.session.as_ptr(),
+            options: self.owners.options.as_ptr(),
             binding: binding.as_ptr(),
         });
         Ok(())

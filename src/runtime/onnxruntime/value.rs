@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use ort_sys::OrtValue;
+use ort_sys::{ONNXTensorElementDataType, OrtMemoryInfo, OrtStatusPtr, OrtValue};
 
 use super::cache::Known;
 use super::describe::desc_of;
@@ -10,6 +10,7 @@ use super::dtype;
 use super::failure::{Failure, Outcome, check};
 use super::load::Engine;
 use super::owned::Owned;
+use super::symbols::Api;
 use crate::base::{Desc, Dtype, Error, Result, Status, fail, text};
 use crate::memory::{Access, HostRange};
 use crate::runtime::OutputView;
@@ -19,35 +20,61 @@ pub fn known(desc: &Desc) -> Result<Known> {
     Ok(Known { dtype: dtype::to_engine(desc.dtype)?, bytes: desc.memory_size()? })
 }
 
+/// What makes values over host memory, looked up once.
+#[derive(Clone, Copy)]
+pub struct ValueMaker {
+    create: Create,
+    release: unsafe extern "system" fn(*mut OrtValue),
+    /// The engine's, which is there for good.
+    info: *const OrtMemoryInfo,
+    api: Api,
+}
+
+type Create = unsafe extern "system" fn(
+    *const OrtMemoryInfo,
+    *mut c_void,
+    usize,
+    *const i64,
+    usize,
+    ONNXTensorElementDataType,
+    *mut *mut OrtValue,
+) -> OrtStatusPtr;
+
+impl ValueMaker {
+    pub fn new(engine: &'static Engine) -> ValueMaker {
+        let api = engine.api;
+        let (create, release) = (api.CreateTensorWithDataAsOrtValue, api.ReleaseValue);
+        ValueMaker { create, release, info: engine.host_memory.as_ptr(), api }
+    }
+
+    /// A value where it is known that the bytes are there.
+    ///
+    /// # Safety
+    /// `known.bytes` bytes at `data` are a part of a promised range; the value is used in no run after the promise has ended.
+    #[inline]
+    pub unsafe fn create(&self, data: *mut c_void, dims: &[i64], known: Known) -> Outcome<Owned<OrtValue>> {
+        // SAFETY: the engine looks at no byte of the data, compares the size with the dimensions, and copies these. The result
+        // is ours to release.
+        unsafe {
+            Owned::new(self.api, self.release, |place| {
+                (self.create)(self.info, data, known.bytes, dims.as_ptr(), dims.len(), known.dtype, place)
+            })
+        }
+    }
+}
+
 /// A value over host memory: a description of so many bytes, which reads and writes nothing by itself.
 ///
 /// The engine checks neither the address nor what the bytes are, so that is done here.
 #[inline]
-pub fn over(engine: &Engine, memory: &HostRange, desc: &Desc, known: Known) -> Result<Owned<OrtValue>> {
+pub fn over(maker: &ValueMaker, memory: &HostRange, desc: &Desc, known: Known) -> Result<Owned<OrtValue>> {
     let size = known.bytes;
     if memory.size() < size || memory.data().is_null() && size > 0 {
         return Err(unfit(memory, desc, size));
     }
     let data = if memory.data().is_null() { nowhere() } else { memory.data() };
     // SAFETY: `size` bytes at `data` are host memory (the promise of the range, just compared with it).
-    unsafe { create(engine, data, desc.dims.as_slice(), known) }.map_err(|failure| refused(failure, desc))
-}
-
-/// The same where it is known that the bytes are there.
-///
-/// # Safety
-/// `known.bytes` bytes at `data` are a part of a promised range; the value is used in no run after the promise has ended.
-#[inline]
-pub unsafe fn create(engine: &Engine, data: *mut c_void, dims: &[i64], known: Known) -> Outcome<Owned<OrtValue>> {
-    let api = engine.api;
-    // SAFETY: the engine looks at no byte of the data, compares the size with the dimensions, and copies these. The result
-    // is ours to release.
-    unsafe {
-        Owned::new(api, api.ReleaseValue, |place| {
-            let info = engine.host_memory.as_ptr();
-            (api.CreateTensorWithDataAsOrtValue)(info, data, known.bytes, dims.as_ptr(), dims.len(), known.dtype, place)
-        })
-    }
+    unsafe { maker.create(data, desc.dims.as_slice(), known) }.map_err(|failure| refused(failure, desc))
 }
 
 #[cold]
