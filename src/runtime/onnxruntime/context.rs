@@ -113,8 +113,8 @@ impl OnnxContext {
         self.release_all_made();
     }
 
-    /// Takes values away that the last run left. Whoever looks at values, or changes some of them, does this first: for a run
-    /// that is passed memory for every slot again it would be in vain.
+    /// Takes values away that the last run left. Whoever looks at values, or puts some in, does this first: for a run that is
+    /// passed memory for every slot again it would be in vain.
     #[inline]
     fn forget_left(&mut self) {
         if unlikely(std::mem::take(&mut self.are_left)) {
@@ -177,7 +177,6 @@ impl OnnxContext {
         self.are_left = true;
         for loan in loans {
             if let Err(error) = self.pass(loan) {
-                self.forget_left();
                 return self.labelled(loan.slot, error);
             }
         }
@@ -186,10 +185,7 @@ impl OnnxContext {
                 self.ran = self.tick();
                 Ok(())
             }
-            Err(failure) => {
-                self.forget_left();
-                self.lent_run_failed(loans, failure)
-            }
+            Err(failure) => self.lent_run_failed(loans, failure),
         }
     }
 
@@ -268,7 +264,6 @@ impl OnnxContext {
     }
 
     fn detach_all(&mut self) {
-        self.forget_left();
         self.release_all_made();
         let now = self.tick();
         (0..self.inputs.len()).for_each(|index| self.inputs.detach(index, now));
@@ -389,7 +384,6 @@ impl EngineContext for OnnxContext {
     }
 
     fn detach(&mut self, slot: Slot) {
-        self.forget_left();
         let now = self.tick();
         let (ports, Some(place)) = self.ports(slot) else { return };
         if ports.is_attached(place) {

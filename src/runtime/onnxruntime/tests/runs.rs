@@ -1,7 +1,8 @@
 //! Runs: which way is taken, what is kept, what is left after a failure.
 
 use super::*;
-use crate::base::Status;
+use crate::base::{Result, Status};
+use crate::runtime::Loan;
 
 fn assert_close(given: &[f32], wanted: &[f32], slot: Slot) {
     assert_eq!(given.len(), wanted.len());
@@ -60,6 +61,81 @@ fn lent_memory_is_never_bound_and_its_values_are_used_again() {
     assert_eq!(values[..3], values[3..6]);
     assert_eq!(values[..3], values[6..]);
     assert_ne!(values[0], values[1]);
+}
+
+/// After a run that was lent every slot, values of it still stand where the next one looks; no other call must see them.
+#[test]
+fn nothing_is_left_of_a_run_that_was_lent_every_slot() {
+    let model = open("add4.onnx");
+    let (mut context, plan) = context(&model, 1);
+    let desc = &plan.inputs[0].desc;
+    let (x, y, z) = (floats(&[1.0, 2.0, 3.0, 4.0]), floats(&[10.0; 4]), floats(&[0.0; 4]));
+    let slots = [Slot::input(0), Slot::input(1), Slot::output(0)];
+    let loans = [&x, &y, &z].map(|buffer| buffer.range());
+    let loans = [0, 1, 2].map(|slot| Loan { slot: slots[slot], memory: loans[slot] });
+    let sums = [11.0, 12.0, 13.0, 14.0];
+    type Call<'a> = &'a dyn Fn(&mut OnnxContext) -> Result<()>;
+    let after: [(&str, Call<'_>, Option<Status>); 7] = [
+        ("a run without anything", &|context| context.run(), Some(Status::Unbound)),
+        ("a run with the inputs lent", &|context| context.run_lent(&loans[..2]), None),
+        ("a run with the output lent", &|context| context.run_lent(&loans[2..]), Some(Status::Unbound)),
+        (
+            "too little memory",
+            &|context| context.run_lent(&[loans[0], loans[1], short(&loans[2])]),
+            Some(Status::BufferTooSmall),
+        ),
+        (
+            "a plan",
+            &|context| {
+                context.plan(&[desc.dims, desc.dims])?;
+                slots.iter().for_each(|slot| assert!(context.engine_address(*slot).is_null(), "{slot}"));
+                context.run()
+            },
+            Some(Status::Unbound),
+        ),
+        (
+            "inputs that stay",
+            &|context| {
+                attach(context, slots[0], &x, desc, Stay::Sticky);
+                attach(context, slots[1], &y, desc, Stay::Sticky);
+                context.run()
+            },
+            None,
+        ),
+        (
+            "an output that comes and goes",
+            &|context| {
+                attach(context, slots[2], &x, desc, Stay::Sticky);
+                context.detach(slots[2]);
+                context.run_lent(&loans[..2])
+            },
+            None,
+        ),
+    ];
+    for (what, call, refused) in after {
+        for _ in 0..3 {
+            z.range().copy_from(&floats(&[0.0; 4]).range());
+            context.run_lent(&loans).unwrap();
+            assert_eq!(read(z.range()), sums, "before {what}");
+        }
+        assert!(context.output(slots[2]).is_err(), "before {what}");
+        context.run_lent(&loans).unwrap();
+        z.range().copy_from(&floats(&[0.0; 4]).range());
+        assert_eq!(call(&mut context).err().map(|error| error.status), refused, "{what}");
+        match context.output(slots[2]) {
+            Ok(view) => {
+                assert_eq!(read(view.memory), sums, "{what}");
+                assert_ne!(view.memory.data(), z.range().data(), "{what}");
+            }
+            Err(_) => assert!(refused.is_some(), "{what}"),
+        }
+        assert_eq!(read(z.range()), [0.0; 4], "{what}: memory of an earlier run");
+        slots.iter().for_each(|slot| context.detach(*slot));
+    }
+}
+
+fn short(loan: &Loan) -> Loan {
+    Loan { memory: loan.memory.prefix(8), ..*loan }
 }
 
 #[test]
