@@ -323,6 +323,31 @@ static void streams_and_rings(void)
     }
 }
 
+/* One buffer for both inputs is nobody's harm, wherever they are among the loans; for an input and the output it is refused. */
+static void inputs_that_share_memory(void)
+{
+    static const int orders[6][SLOTS] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    zb_model *model = zt_open("add4");
+    zb_context *context = zt_context(model);
+    zt_buffer both = zt_buffer_new(SIZE), sum = zt_buffer_new(SIZE);
+    for (int call = 0; call < 60; call++) {
+        const int *order = orders[call / 10];
+        const int is_wrong = call % 10 == 4 || call % 10 == 7;
+        zb_loan loans[SLOTS];
+        for (int i = 0; i < SLOTS; i++) {
+            loans[i] = order[i] < 2 ? zt_lend_input((uint32_t)order[i], &both) : zt_lend_output(0, is_wrong ? &both : &sum);
+        }
+        zt_fill_floats(&both, (float)call, 0);
+        zt_fill_floats(&sum, -1, 0);
+        CHECK_STATUS(zb_infer_with(context, loans, SLOTS, NULL), is_wrong ? ZB_ERROR_ALIASED : ZB_OK);
+        CHECK(zt_floats(&both)[0] == (float)call && zt_floats(&sum)[0] == (is_wrong ? -1.0f : 2 * (float)call));
+    }
+    CHECK_OK(zb_context_destroy(context));
+    CHECK_OK(zb_model_destroy(model));
+    FREE_BUFFER(&both);
+    FREE_BUFFER(&sum);
+}
+
 /* a = x + 1, b = x * 2 of two_out, 8 floats each: what is not lent is bound, or, of the outputs, the engine's own. */
 static void check_slot_of_two(zb_context *context, int slot, const zt_buffer *used, float first)
 {
@@ -398,6 +423,7 @@ static const zt_test tests[] = {
     ON_BOTH(calls_in_any_order),
     ON_BOTH(a_queued_run_in_between),
     ON_BOTH(streams_and_rings),
+    ON_BOTH(inputs_that_share_memory),
     ON_BOTH(some_slots_lent_and_others_not),
 };
 

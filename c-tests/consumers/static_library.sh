@@ -24,6 +24,10 @@ for file in "$archive" "$shared"; do
     done
 done
 
+# cmake/CargoLibrary.cmake asks for it, and settings of the environment must not take it away
+nm -D --defined-only "$shared" | awk '$2 == "T" && $1 !~ /[048c]0$/ { print; found = 1 } END { exit found }' ||
+    fail "$shared has functions that do not begin at a multiple of 64 bytes"
+
 # sizes; the first has a limit, since phones carry it
 size=$(wc -c <"$shared")
 echo "shared library, stripped: $size bytes"

@@ -211,7 +211,7 @@ pub trait EngineContext: Send {
     fn run(&mut self) -> Result<()>;
 
     /// Runs with memory for this run only. The loans are for slots that differ, with nothing attached, and each is as the plan
-    /// has it (`attach` says what is checked).
+    /// has it (`attach` says what is checked). What an engine touches depends on it, so the caller has to keep to it.
     fn run_lent(&mut self, loans: &[Loan]) -> Result<()>;
 
     /// Drops all state that the engine keeps from run to run, as if the context were new. `inputs` are the shapes of the last

@@ -23,7 +23,7 @@ pub struct Relending {
     wanted: Vec<Again>,
     /// A place for each of them.
     next: Vec<Loan>,
-    /// How many inputs come before the first output: whether these share memory is no matter.
+    /// How many inputs come before the first output, which may share memory with each other.
     outputs_from: usize,
     /// `SlotState::last` is not told of `last` yet.
     is_untold: bool,
@@ -107,17 +107,30 @@ impl Context {
         !self.is_overlapping()
     }
 
-    /// As `check_overlap` has it, which finds the words. Where this cannot tell, it says yes.
+    /// As `check_overlap` has it, which finds the words.
     #[inline]
     fn is_overlapping(&self) -> bool {
         let Relending { next, outputs_from, has_others, .. } = &self.relending;
         for count in *outputs_from..next.len() {
             let (earlier, loan) = (&next[..count], &next[count]);
             if unlikely(earlier.iter().any(|other| may_overlap(&loan.memory, &other.memory))) {
-                return true;
+                return self.is_overlapping_closely();
             }
         }
         unlikely(*has_others) && self.is_overlapping_others()
+    }
+
+    /// For memory that may be shared, as that of two inputs may, wherever these are among the loans.
+    #[cold]
+    fn is_overlapping_closely(&self) -> bool {
+        let loans = &self.relending.next;
+        let is_shared = |(count, loan): (usize, &Loan)| {
+            loans[..count].iter().any(|other| {
+                let is_written = loan.slot.side == Side::Output || other.slot.side == Side::Output;
+                is_written && loan.memory.overlaps(&other.memory)
+            })
+        };
+        loans.iter().enumerate().any(is_shared) || self.is_overlapping_others()
     }
 
     #[inline(never)]

@@ -27,7 +27,8 @@ pub struct OnnxContext {
     maker: ValueMaker,
     /// Whether the engine allocated values of `outputs` in the last run.
     made: bool,
-    /// Whether values of the last run, to which memory was passed for every slot, are still where the next one looks.
+    /// Whether values of the last run, to which memory was passed for every slot, are still where the next one looks. Some may
+    /// be gone by now. Then nothing is attached, and nothing was `made`.
     are_left: bool,
     /// Whether each output slot is where its index says.
     are_in_order: bool,
@@ -44,7 +45,8 @@ pub struct OnnxContext {
     planned: (Vec<Desc>, Vec<Desc>),
 }
 
-// SAFETY: the pointers inside are to values that this object owns; nothing of the engine's is tied to a thread.
+// SAFETY: the pointers inside are to what this object owns, shares with others that only read it (the session) or finds for
+// good (the engine's memory info and functions); nothing of the engine's is tied to a thread.
 unsafe impl Send for OnnxContext {}
 
 impl OnnxContext {
@@ -127,6 +129,7 @@ impl OnnxContext {
     /// computed any more.
     #[inline]
     fn run_engine(&mut self, are_all_attached: bool) -> Outcome<()> {
+        debug_assert!(!self.are_left);
         self.made = !self.outputs.are_all_attached();
         if unlikely(self.made) {
             self.outputs.forget_ended();
@@ -174,6 +177,8 @@ impl OnnxContext {
     /// Runs with memory for every slot.
     #[inline]
     fn run_all_lent(&mut self, loans: &[Loan]) -> Result<()> {
+        debug_assert!(!self.inputs.is_any_attached() && !self.outputs.is_any_attached());
+        debug_assert!((1..loans.len()).all(|count| loans[..count].iter().all(|loan| loan.slot != loans[count].slot)));
         self.are_left = true;
         for loan in loans {
             if let Err(error) = self.pass(loan) {
@@ -258,6 +263,7 @@ impl OnnxContext {
     /// Gives back what the engine allocated for outputs.
     fn release_all_made(&mut self) {
         if unlikely(std::mem::take(&mut self.made)) {
+            debug_assert!(!self.are_left);
             let made = (0..self.outputs.len()).filter_map(|place| self.outputs.take_made(place));
             made.for_each(|value| release(self.session.engine, value));
         }

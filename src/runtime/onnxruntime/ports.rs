@@ -336,6 +336,10 @@ impl Ports {
         (self.attached + self.passing) as usize == self.ports.len()
     }
 
+    pub fn is_any_attached(&self) -> bool {
+        self.attached != 0
+    }
+
     pub fn are_all_sticky(&self) -> bool {
         self.sticky as usize == self.ports.len()
     }

@@ -143,9 +143,10 @@ impl Runner {
     #[inline]
     pub fn run_once(&self, inputs: &mut Ports, outputs: &mut Ports) -> Outcome<()> {
         let Call { run, session, options, input_names, inputs: given, output_names, outputs: wanted } = self.call;
-        // SAFETY: session, options and names are alive as long as the runner, the values are alive, and there are as many as
-        // said; where a value of an output is null, the engine puts one of its own. The memory of all values is promised for
-        // the run.
+        // SAFETY: session, options and names are alive as long as the runner, and there are as many values as said. Each was
+        // put there for what is attached, or for a loan of this call (those of a call that lends every slot are for slots that
+        // differ, so none is left of an earlier one), so it is alive and its memory is promised for the run; where the value of
+        // an output is null, the engine puts one of its own.
         let status = unsafe {
             let (inputs, outputs) = (inputs.values().cast_const().cast(), outputs.values());
             run(session, options, input_names, inputs, given, output_names, wanted, outputs)

@@ -73,7 +73,8 @@ pub fn over(maker: &ValueMaker, memory: &HostRange, desc: &Desc, known: Known) -
         return Err(unfit(memory, desc, size));
     }
     let data = if memory.data().is_null() { nowhere() } else { memory.data() };
-    // SAFETY: `size` bytes at `data` are host memory (the promise of the range, just compared with it).
+    // SAFETY: `size` bytes at `data` are host memory (the promise of the range, just compared with it). A value is used where it
+    // is attached or passed only, and is not there any more when the range is taken away, or before anything looks there.
     unsafe { maker.create(data, desc.dims.as_slice(), known) }.map_err(|failure| refused(failure, desc))
 }
 

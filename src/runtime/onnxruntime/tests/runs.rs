@@ -75,7 +75,7 @@ fn nothing_is_left_of_a_run_that_was_lent_every_slot() {
     let loans = [0, 1, 2].map(|slot| Loan { slot: slots[slot], memory: loans[slot] });
     let sums = [11.0, 12.0, 13.0, 14.0];
     type Call<'a> = &'a dyn Fn(&mut OnnxContext) -> Result<()>;
-    let after: [(&str, Call<'_>, Option<Status>); 7] = [
+    let after: [(&str, Call<'_>, Option<Status>); 8] = [
         ("a run without anything", &|context| context.run(), Some(Status::Unbound)),
         ("a run with the inputs lent", &|context| context.run_lent(&loans[..2]), None),
         ("a run with the output lent", &|context| context.run_lent(&loans[2..]), Some(Status::Unbound)),
@@ -83,6 +83,18 @@ fn nothing_is_left_of_a_run_that_was_lent_every_slot() {
             "too little memory",
             &|context| context.run_lent(&[loans[0], loans[1], short(&loans[2])]),
             Some(Status::BufferTooSmall),
+        ),
+        (
+            "a run that is stopped",
+            &|context| {
+                let canceller = context.canceller().unwrap();
+                canceller.cancel();
+                let stopped = context.run_lent(&loans);
+                canceller.clear();
+                assert_eq!(context.run().unwrap_err().status, Status::Unbound);
+                stopped
+            },
+            Some(Status::Cancelled),
         ),
         (
             "a plan",
@@ -113,14 +125,16 @@ fn nothing_is_left_of_a_run_that_was_lent_every_slot() {
         ),
     ];
     for (what, call, refused) in after {
-        for _ in 0..3 {
-            z.range().copy_from(&floats(&[0.0; 4]).range());
-            context.run_lent(&loans).unwrap();
-            assert_eq!(read(z.range()), sums, "before {what}");
+        // each at addresses of its own, so that its values are not kept
+        let gone: [Vec<Buffer>; 3] = [0, 1, 2].map(|_| (0..4).map(|_| floats(&[1.0; 4])).collect());
+        for turn in 0..4 {
+            let lend = |slot: usize| Loan { slot: slots[slot], memory: gone[slot][turn].range() };
+            context.run_lent(&[lend(0), lend(1), lend(2)]).unwrap();
+            assert_eq!(read(gone[2][turn].range()), [2.0; 4], "before {what}");
+            gone[2][turn].range().copy_from(&floats(&[0.0; 4]).range());
+            // not after the last one: it looks at values
+            assert!(turn == 3 || context.output(slots[2]).is_err(), "before {what}");
         }
-        assert!(context.output(slots[2]).is_err(), "before {what}");
-        context.run_lent(&loans).unwrap();
-        z.range().copy_from(&floats(&[0.0; 4]).range());
         assert_eq!(call(&mut context).err().map(|error| error.status), refused, "{what}");
         match context.output(slots[2]) {
             Ok(view) => {
@@ -129,9 +143,43 @@ fn nothing_is_left_of_a_run_that_was_lent_every_slot() {
             }
             Err(_) => assert!(refused.is_some(), "{what}"),
         }
-        assert_eq!(read(z.range()), [0.0; 4], "{what}: memory of an earlier run");
+        for memory in gone[2].iter().chain([&z]) {
+            assert_eq!(read(memory.range()), [0.0; 4], "{what}: memory of no run");
+        }
         slots.iter().for_each(|slot| context.detach(*slot));
     }
+}
+
+/// The same where the values that are left go with the shape that they were made for.
+#[test]
+fn nothing_is_left_of_a_run_of_another_shape() {
+    let model = open("batch.onnx");
+    let (mut context, _) = context(&model, 1);
+    let slots = [Slot::input(0), Slot::output(0)];
+    for rows in [1, 2, 3] {
+        let dims = Dims::new(&[rows as i64, 4]).unwrap();
+        let plan = context.plan(&[dims]).unwrap();
+        let gone: Vec<[Buffer; 2]> = (0..4).map(|_| [0, 1].map(|_| floats(&vec![1.0; 4 * rows]))).collect();
+        for buffers in &gone {
+            context.run_lent(&[0, 1].map(|slot| Loan { slot: slots[slot], memory: buffers[slot].range() })).unwrap();
+            assert_eq!(read(buffers[1].range()), vec![2.0; 4 * rows]);
+        }
+        let dims = Dims::new(&[rows as i64 + 1, 4]).unwrap();
+        let plan = Plan { inputs: context.plan(&[dims]).unwrap().inputs, ..plan };
+        let x = floats(&vec![3.0; 4 * (rows + 1)]);
+        attach(&mut context, slots[0], &x, &plan.inputs[0].desc, Stay::Sticky);
+        drop(gone);
+        for _ in 0..3 {
+            context.run().unwrap();
+            assert_eq!(read(context.output(slots[1]).unwrap().memory), vec![6.0; 4 * (rows + 1)]);
+        }
+        context.detach(slots[0]);
+    }
+    let [x, y] = [0, 1].map(|_| floats(&[1.0; 16]));
+    context
+        .run_lent(&[(slots[0], &x), (slots[1], &y)].map(|(slot, buffer)| Loan { slot, memory: buffer.range() }))
+        .unwrap();
+    drop(context);
 }
 
 fn short(loan: &Loan) -> Loan {
