@@ -179,6 +179,7 @@ impl OnnxContext {
     fn run_all_lent(&mut self, loans: &[Loan]) -> Result<()> {
         debug_assert!(!self.inputs.is_any_attached() && !self.outputs.is_any_attached());
         debug_assert!((1..loans.len()).all(|count| loans[..count].iter().all(|loan| loan.slot != loans[count].slot)));
+        // first: whatever ends this, the values are not what anything else is about
         self.are_left = true;
         for loan in loans {
             if let Err(error) = self.pass(loan) {
@@ -417,6 +418,7 @@ impl EngineContext for OnnxContext {
 
     fn run_lent(&mut self, loans: &[Loan]) -> Result<()> {
         self.begin();
+        // they are for slots that differ, so these are all
         if likely(loans.len() == self.inputs.len() + self.outputs.len()) {
             self.run_all_lent(loans)
         } else {

@@ -20,7 +20,7 @@ pub struct Ports {
     sticky: u32,
     /// With memory for one run.
     lent: u32,
-    /// With memory for the run that begins or is in progress, and nothing attached, unless that is so for every slot.
+    /// With memory for the run that begins or is in progress, and nothing attached. A run that is lent every slot counts none.
     passing: u32,
 }
 
