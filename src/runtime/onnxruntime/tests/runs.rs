@@ -126,12 +126,12 @@ fn nothing_is_left_of_a_run_that_was_lent_every_slot() {
     ];
     for (what, call, refused) in after {
         // each at addresses of its own, so that its values are not kept
-        let gone: [Vec<Buffer>; 3] = [0, 1, 2].map(|_| (0..4).map(|_| floats(&[1.0; 4])).collect());
-        for turn in 0..4 {
-            let lend = |slot: usize| Loan { slot: slots[slot], memory: gone[slot][turn].range() };
+        let gone: Vec<[Buffer; 3]> = (0..4).map(|_| [0, 1, 2].map(|_| floats(&[1.0; 4]))).collect();
+        for (turn, buffers) in gone.iter().enumerate() {
+            let lend = |slot: usize| Loan { slot: slots[slot], memory: buffers[slot].range() };
             context.run_lent(&[lend(0), lend(1), lend(2)]).unwrap();
-            assert_eq!(read(gone[2][turn].range()), [2.0; 4], "before {what}");
-            gone[2][turn].range().copy_from(&floats(&[0.0; 4]).range());
+            assert_eq!(read(buffers[2].range()), [2.0; 4], "before {what}");
+            buffers[2].range().copy_from(&floats(&[0.0; 4]).range());
             // not after the last one: it looks at values
             assert!(turn == 3 || context.output(slots[2]).is_err(), "before {what}");
         }
@@ -143,7 +143,7 @@ fn nothing_is_left_of_a_run_that_was_lent_every_slot() {
             }
             Err(_) => assert!(refused.is_some(), "{what}"),
         }
-        for memory in gone[2].iter().chain([&z]) {
+        for memory in gone.iter().map(|buffers| &buffers[2]).chain([&z]) {
             assert_eq!(read(memory.range()), [0.0; 4], "{what}: memory of no run");
         }
         slots.iter().for_each(|slot| context.detach(*slot));
