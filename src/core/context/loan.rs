@@ -71,7 +71,7 @@ impl Context {
         self.infer_spread(deadline, lent)
     }
 
-    #[inline]
+    #[inline(always)]
     fn infer_relent(&mut self, deadline: Option<Deadline>) -> Result<()> {
         self.is_relent = true;
         let result = self.infer(deadline);

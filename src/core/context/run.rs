@@ -84,21 +84,17 @@ impl Uses for Use {
 
 impl Context {
     /// Runs with what is bound, until the deadline at most. A call that is refused by a check writes nothing.
-    #[inline]
+    // always inlined: what most runs do is one function then, with nothing in it that limits need, and after a run of an engine
+    // the code of each function has to come back into the processor's cache
+    #[inline(always)]
     pub fn infer(&mut self, deadline: Option<Deadline>) -> Result<()> {
         match deadline {
-            None => self.infer_freely(),
+            None => self.infer_once(None),
             Some(_) => {
                 cold_path();
                 self.infer_within(&Limits { deadline, ..Limits::default() })
             }
         }
-    }
-
-    /// Runs to the end, as most runs do: a function of its own, in which there is nothing that limits need.
-    #[inline(never)]
-    fn infer_freely(&mut self) -> Result<()> {
-        self.infer_once(None)
     }
 
     /// The same with all that can end a run early.
