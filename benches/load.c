@@ -17,7 +17,7 @@
 #include "measure.h"
 #include "statistics.h"
 
-enum { MOST_ROUNDS = 20 };
+enum { MOST_ROUNDS = 100 };
 
 typedef struct load_result {
     double engine_ns, cold_ns, warm_ns, resident, anonymous, peak;
@@ -197,7 +197,7 @@ static void measure_loading(const char *models, const char *engine)
     int is_tflite = strcmp(engine, "tflite") == 0, is_wanted = 0;
     const load_case measured = {engine, models, is_tflite ? "basic_pitch_static.tflite" : "basic_pitch.onnx",
                                 is_tflite ? "basic_pitch_static" : "basic_pitch", "path", 3};
-    size_t rounds = bench.is_quick ? 1 : 8;
+    size_t rounds = bench.is_quick ? 1 : MOST_ROUNDS;
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
         is_wanted |= bench_wants(FIGURES[i].id);
     }

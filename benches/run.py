@@ -49,7 +49,7 @@ def measure(options):
     lines = run([programs / "bench", *common])
     lines += run([programs / "bench_load", *common])
     if not options.only or options.only.startswith("queue"):
-        lines += queue_cases(run([programs / "bench_queue", options.models, 1 if options.quick else 25]))
+        lines += queue_cases(run([programs / "bench_queue", options.models, 1 if options.quick else 100]))
     for name in PEERS if options.peers else ():
         lines += run([programs / "bench_peers", name, options.models, options.extra, options.peers] + options.settings)
     return join(lines, allocations)
